@@ -1,0 +1,139 @@
+//! Where bytes and times come from.
+//!
+//! ```text
+//! device -> measure -> geometry -> plan -> table -> device
+//! ^^^^^^
+//! ```
+//!
+//! The only folder that knows files, ioctls and `O_DIRECT`. Every access returns the time it took,
+//! and waiting goes through the device as well: the stages to the right know no other clock, so a
+//! simulated stick runs in virtual time. Reading and writing are two traits: a function that takes
+//! a [`ReadDevice`] cannot destroy anything.
+
+pub mod block;
+pub mod image;
+pub mod simulated;
+pub mod sysfs;
+pub mod wrappers;
+
+mod buffer;
+
+pub use buffer::AlignedBuffer;
+
+use crate::topology::Facts;
+use crate::units::{Bytes, LogicalBlock};
+use std::time::Duration;
+
+/// A device that can be read.
+pub trait ReadDevice {
+    /// What the device says of itself.
+    fn facts(&self) -> &Facts;
+
+    /// The usable size.
+    fn capacity(&self) -> Bytes;
+
+    /// The unit of every offset and length.
+    fn logical_block(&self) -> LogicalBlock {
+        self.facts().logical_block
+    }
+
+    /// Read exactly `into.len()` bytes at `at` as one request, and tell how long it took.
+    ///
+    /// `at` and the length are multiples of the logical block, the range lies inside the capacity,
+    /// and the buffer is aligned to 4096 bytes (an [`AlignedBuffer`] is).
+    fn read(&mut self, at: Bytes, into: &mut [u8]) -> Result<Duration, AccessError>;
+
+    /// Let `time` pass on the device's clock.
+    fn wait(&mut self, time: Duration);
+
+    /// The device's clock: accesses and waits since it was opened. Virtual on a simulated stick.
+    fn clock(&self) -> Duration;
+}
+
+/// A device that can be written.
+pub trait Device: ReadDevice {
+    /// Write `data` at `at` as one synchronous request, and tell how long it took.
+    /// The same conditions as for [`ReadDevice::read`].
+    fn write(&mut self, at: Bytes, data: &[u8]) -> Result<Duration, AccessError>;
+
+    /// Make all writes durable, and tell how long it took.
+    fn flush(&mut self) -> Result<Duration, AccessError>;
+}
+
+impl<D: ReadDevice + ?Sized> ReadDevice for Box<D> {
+    fn facts(&self) -> &Facts {
+        (**self).facts()
+    }
+    fn capacity(&self) -> Bytes {
+        (**self).capacity()
+    }
+    fn read(&mut self, at: Bytes, into: &mut [u8]) -> Result<Duration, AccessError> {
+        (**self).read(at, into)
+    }
+    fn wait(&mut self, time: Duration) {
+        (**self).wait(time);
+    }
+    fn clock(&self) -> Duration {
+        (**self).clock()
+    }
+}
+
+/// Why an access failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AccessError {
+    /// The medium could not deliver this place (EIO and the like).
+    #[error("I/O error at byte {at}: {reason}")]
+    Io {
+        /// Where.
+        at: u64,
+        /// The system's words.
+        reason: String,
+    },
+    /// The device was unplugged or its medium removed (ENXIO, ENODEV, ENOMEDIUM, a short read).
+    #[error("the device went away at byte {at}")]
+    Gone {
+        /// Where.
+        at: u64,
+    },
+    /// Offset, length or buffer break the rules of [`ReadDevice::read`].
+    #[error("access of {length} bytes at byte {at} is refused: {reason}")]
+    Unaligned {
+        /// Where.
+        at: u64,
+        /// How much.
+        length: u64,
+        /// Which rule is broken.
+        reason: &'static str,
+    },
+}
+
+/// Check the conditions that every access must keep; shared by all devices.
+pub(crate) fn check_access(
+    at: Bytes,
+    buffer: &[u8],
+    capacity: Bytes,
+    block: LogicalBlock,
+) -> Result<(), AccessError> {
+    let length = buffer.len() as u64;
+    let unit = block.bytes().get();
+    let refuse = |reason| {
+        Err(AccessError::Unaligned {
+            at: at.get(),
+            length,
+            reason,
+        })
+    };
+    if length == 0 {
+        return refuse("no bytes asked for");
+    }
+    if at.get() % unit != 0 {
+        return refuse("the offset is no multiple of the logical block");
+    }
+    if length % unit != 0 {
+        return refuse("the length is no multiple of the logical block");
+    }
+    match at.get().checked_add(length) {
+        Some(end) if end <= capacity.get() => Ok(()),
+        _ => refuse("it passes the end of the device"),
+    }
+}
