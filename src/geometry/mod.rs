@@ -210,6 +210,22 @@ pub enum ZoneKind {
     Different,
 }
 
+/// Something the reader of a report should know, beside the findings.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Warning {
+    /// A word for programs.
+    pub code: String,
+    /// A sentence for people.
+    pub text: String,
+}
+
+impl Warning {
+    /// A warning.
+    pub fn new(code: &str, text: impl Into<String>) -> Warning {
+        Warning { code: code.to_owned(), text: text.into() }
+    }
+}
+
 /// Rates by request size.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Throughput {

@@ -5,8 +5,19 @@
 //!           ^^^^^^^
 //! ```
 //!
-//! Says nothing about what the times mean.
+//! Says nothing about what the times mean. Which place is read next is asked of an
+//! [`alignment::Inquiry`], so that the inference can steer a scan without being imported here.
 
 pub mod alignment;
 pub mod flashbench_log;
+pub mod meter;
 pub mod noise;
+
+use crate::units::{Bytes, LogicalBlock};
+
+/// The request size of the noise stage and of the first scan: small enough that no transport
+/// splits it, large enough to hold two logical blocks of 512 bytes on either side of a boundary.
+/// On devices with 4096-byte logical blocks it is two blocks.
+pub fn base_read_size(block: LogicalBlock) -> Bytes {
+    Bytes(4096.max(2 * block.bytes().get()))
+}

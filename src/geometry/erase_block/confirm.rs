@@ -1,0 +1,254 @@
+//! The independent confirmation: bets on fresh places that the winner is right, without any model
+//! of the noise.
+//!
+//! Under "no boundary here" the three times of a triple are exchangeable, so the middle one is the
+//! largest with probability one third. Under "a boundary like those of the winner" a difference and
+//! those of two boundaries are exchangeable, so it is the lowest with probability one third. Both
+//! are bet against with [`SuccessBet`]; a capital of 100 is an error of at most 1 %, however often
+//! one looks.
+
+use super::grid::Grid;
+use crate::geometry::stats::{SuccessBet, median};
+use crate::measure::alignment::{Site, Triple};
+use crate::units::{Alignment, Bytes};
+use rand::RngExt;
+use rand::rngs::Xoshiro256PlusPlus;
+
+/// ln 100: each test is wrong at most once in a hundred.
+const ENOUGH: f64 = 4.605_170_185_988_091;
+
+/// A class of places that has not won after this many looks, and is not ahead, will not.
+const PATIENCE: u32 = 40;
+
+/// More triples than this are not spent on one winner. At a step of one sigma a class needs about
+/// 46 looks, and there are six classes at most.
+const MOST_TRIPLES: usize = 480;
+
+/// Median difference in the middle of an erase block, relative to that at its boundaries, from
+/// which on the middle counts as a boundary of the same kind.
+const SAME_KIND: f64 = 0.8;
+
+/// How the confirmation stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// More triples are needed.
+    Open,
+    /// Every bet is won.
+    Confirmed,
+    /// The boundaries of this size divided by the number are of the same kind.
+    Divided(u64),
+    /// It cannot be confirmed.
+    Failed,
+}
+
+/// A fraction of the erase block that must not be an erase block itself.
+struct Divisor {
+    part: u64,
+    /// "Lowest of itself and two boundaries".
+    lower: SuccessBet,
+    /// "The middle read is the largest".
+    boundary: SuccessBet,
+    differences: Vec<f64>,
+    teeth_used: usize,
+    waiting: Vec<f64>,
+}
+
+#[derive(Clone, Copy)]
+enum Role {
+    Tooth { number: u64 },
+    Between { divisor: usize },
+}
+
+/// The bets on one winner.
+pub struct Confirmation {
+    unit: Bytes,
+    phase: Bytes,
+    /// Every second and every third boundary must be one: else two or three times the size fits.
+    halves: [SuccessBet; 2],
+    thirds: [SuccessBet; 3],
+    divisors: Vec<Divisor>,
+    teeth: Vec<f64>,
+    roles: Vec<Role>,
+    triples: usize,
+    exhausted: bool,
+    next_residue: u64,
+}
+
+impl Confirmation {
+    /// Start betting on boundaries at `phase + k · unit` against all multiples and fractions.
+    pub fn new(unit: Bytes, phase: Bytes) -> Confirmation {
+        let finest = Bytes::kib(64);
+        let divisors = [2, 3, 5, 7]
+            .into_iter()
+            .filter(|part| {
+                unit.get() % part == 0 && Bytes(unit.get() / part).is_multiple_of(finest)
+            })
+            .map(|part| Divisor {
+                part,
+                lower: SuccessBet::new(1.0 / 3.0),
+                boundary: SuccessBet::new(1.0 / 3.0),
+                differences: Vec::new(),
+                teeth_used: 0,
+                waiting: Vec::new(),
+            })
+            .collect();
+        Confirmation {
+            unit,
+            phase,
+            halves: [SuccessBet::new(1.0 / 3.0); 2],
+            thirds: [SuccessBet::new(1.0 / 3.0); 3],
+            divisors,
+            teeth: Vec::new(),
+            roles: Vec::new(),
+            triples: 0,
+            exhausted: false,
+            next_residue: 0,
+        }
+    }
+
+    /// The size under test.
+    pub fn unit(&self) -> Bytes {
+        self.unit
+    }
+
+    /// The phase under test.
+    pub fn phase(&self) -> Bytes {
+        self.phase
+    }
+
+    /// Triples used.
+    pub fn triples(&self) -> usize {
+        self.triples
+    }
+
+    /// The smallest capital of all bets.
+    pub fn smallest_capital(&self) -> f64 {
+        self.bets().map(SuccessBet::log_capital).fold(f64::INFINITY, f64::min).exp()
+    }
+
+    fn bets(&self) -> impl Iterator<Item = &SuccessBet> {
+        self.halves.iter().chain(&self.thirds).chain(self.divisors.iter().map(|d| &d.lower))
+    }
+
+    /// Fresh places: two boundaries for each place between, for as long as the bet in question is
+    /// open.
+    pub fn batch(&mut self, grid: &mut Grid, size: usize, rng: &mut Xoshiro256PlusPlus) -> Vec<Site> {
+        self.roles.clear();
+        let mut sites = Vec::new();
+        let open: Vec<usize> =
+            (0..self.divisors.len()).filter(|&n| self.divisors[n].lower.log_capital() < ENOUGH).collect();
+        while sites.len() < size {
+            let before = sites.len();
+            for _ in 0..2 {
+                self.add_tooth(grid, rng, &mut sites);
+            }
+            for &divisor in &open {
+                self.add_between(divisor, grid, rng, &mut sites);
+            }
+            if sites.len() == before {
+                break;
+            }
+        }
+        self.exhausted = sites.is_empty();
+        sites
+    }
+
+    fn add_tooth(&mut self, grid: &mut Grid, rng: &mut Xoshiro256PlusPlus, sites: &mut Vec<Site>) {
+        // Residues modulo 6 in turn serve halves and thirds alike.
+        for _ in 0..6 {
+            let residue = self.next_residue;
+            self.next_residue = (residue + 1) % 6;
+            let Some(lattice) = self.lattice(6, residue, 1) else { continue };
+            let Some(site) = grid.fresh(lattice, rng) else { continue };
+            grid.take(site);
+            let number = (site.at.get() - self.phase.get()) / self.unit.get();
+            self.roles.push(Role::Tooth { number });
+            sites.push(site);
+            return;
+        }
+    }
+
+    fn add_between(&mut self, divisor: usize, grid: &mut Grid, rng: &mut Xoshiro256PlusPlus, sites: &mut Vec<Site>) {
+        let part = self.divisors[divisor].part;
+        let piece = rng.random_range(1..part);
+        let Some(site) = self.lattice(1, piece, part).and_then(|l| grid.fresh(l, rng)) else { return };
+        grid.take(site);
+        self.roles.push(Role::Between { divisor });
+        sites.push(site);
+    }
+
+    /// The lattice `phase + unit · shift / part + k · unit · multiple`.
+    fn lattice(&self, multiple: u64, shift: u64, part: u64) -> Option<Alignment> {
+        let grain = self.unit.get().checked_mul(multiple)?;
+        Alignment::new(Bytes(grain), Bytes(self.phase.get() + self.unit.get() / part * shift))
+    }
+
+    /// Take in the triples of the last [`Confirmation::batch`]; `None` for one that was not usable.
+    pub fn observe(&mut self, triples: &[Option<Triple>], rng: &mut Xoshiro256PlusPlus) {
+        let roles = std::mem::take(&mut self.roles);
+        for (role, triple) in roles.iter().zip(triples) {
+            let Some(triple) = triple else { continue };
+            self.triples += 1;
+            let (pre, on, post) =
+                (triple.pre.as_secs_f64(), triple.on.as_secs_f64(), triple.post.as_secs_f64());
+            let difference = on - (pre + post) / 2.0;
+            let largest = is_first([-on, -pre, -post], rng);
+            match *role {
+                Role::Tooth { number } => {
+                    self.halves[usize::from(number % 2 == 1)].observe(largest);
+                    self.thirds[(number % 3) as usize].observe(largest);
+                    self.teeth.push(difference);
+                }
+                Role::Between { divisor } => {
+                    let divisor = &mut self.divisors[divisor];
+                    divisor.boundary.observe(largest);
+                    divisor.differences.push(difference);
+                    divisor.waiting.push(difference);
+                }
+            }
+        }
+        for divisor in &mut self.divisors {
+            while let (Some(&[a, b]), Some(&value)) = (
+                self.teeth.get(divisor.teeth_used..divisor.teeth_used + 2).and_then(|t| t.first_chunk()),
+                divisor.waiting.first(),
+            ) {
+                divisor.lower.observe(is_first([value, a, b], rng));
+                divisor.teeth_used += 2;
+                divisor.waiting.remove(0);
+            }
+        }
+    }
+
+    /// How it stands.
+    pub fn outcome(&self) -> Outcome {
+        if self.bets().all(|bet| bet.log_capital() >= ENOUGH) {
+            return Outcome::Confirmed;
+        }
+        for divisor in &self.divisors {
+            let alike = median(&divisor.differences) >= SAME_KIND * median(&self.teeth);
+            if divisor.boundary.log_capital() >= ENOUGH
+                && divisor.lower.log_capital() < 0.0
+                && divisor.lower.steps() >= PATIENCE / 2
+                && alike
+            {
+                return Outcome::Divided(divisor.part);
+            }
+        }
+        let hopeless = |bet: &SuccessBet| bet.steps() >= PATIENCE && bet.log_capital() < 0.0;
+        if self.exhausted || self.triples >= MOST_TRIPLES || self.bets().any(hopeless) {
+            return Outcome::Failed;
+        }
+        Outcome::Open
+    }
+}
+
+/// Whether the first of three is the smallest, ties broken at random.
+fn is_first(values: [f64; 3], rng: &mut Xoshiro256PlusPlus) -> bool {
+    let [first, b, c] = values;
+    let least = b.min(c);
+    if first != least {
+        return first < least;
+    }
+    let equals = 1 + u32::from(b == first) + u32::from(c == first);
+    rng.random_range(0..equals) == 0
+}

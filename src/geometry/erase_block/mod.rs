@@ -1,0 +1,18 @@
+//! The erase block from timed reads: size, phase and sub-unit.
+//!
+//! [`Search`] steers a scan. It keeps a posterior over all sizes, phases and sub-units, asks for
+//! the places that separate what is left ([`choose`]), and when one size and phase stands out it
+//! bets on fresh places that this is right ([`confirm`]). Only a won bet may be called confirmed.
+
+mod choose;
+mod confirm;
+mod fine;
+mod grid;
+mod hypothesis;
+mod posterior;
+mod search;
+mod signal;
+mod verdict;
+
+pub use search::{Search, Setup};
+pub use verdict::{ChartBar, Found, StoppedBy};

@@ -1,0 +1,255 @@
+//! How probable each hypothesis is, given the differences measured so far.
+
+use super::grid::Cell;
+use super::hypothesis::{Hypothesis, Level};
+use crate::geometry::stats::{log_sum_exp, t3_density};
+
+/// Steps of the cost of a boundary that are compared, relative to the noise of a difference.
+const STEPS: usize = 16;
+
+/// The smallest step considered, in units of the noise: half of it cannot be told from nothing
+/// within any number of reads worth spending.
+const SMALLEST_STEP: f64 = 0.6;
+
+/// Ratio of neighbouring steps: 16 of them reach from 0.6 to 54 times the noise, which covers the
+/// logs published on the flashbench list (steps of 50 to 900 µs, scatter of 3 to 60 µs).
+const STEP_RATIO: f64 = 1.35;
+
+/// Boundaries differ among themselves by about this share of their cost (scatter between the lines
+/// of one plateau in published scans); it also bridges the gap between two steps.
+const STEP_SPREAD: f64 = 0.15;
+
+/// Share of boundaries that show no cost: remapped blocks, or parts kept in another cell mode.
+const MISS: f64 = 0.15;
+
+/// Share of ordinary places that show some cost, for finer structure that no hypothesis knows.
+const STRAY: f64 = 0.03;
+
+/// Cost of a sub-unit boundary relative to that of an erase block (0.35 to 0.7 on the two-level
+/// cards of the flashbench list; averaged over).
+const SUB_RATIOS: [f64; 3] = [0.35, 0.5, 0.7];
+
+/// Hypotheses this far (in natural logarithms) behind the best are not followed any more.
+const HOPELESS: f64 = 40.0;
+
+/// One difference `on − (pre + post)/2` at a cell, in seconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Observation {
+    /// Where.
+    pub cell: Cell,
+    /// The difference.
+    pub difference: f64,
+}
+
+struct Entry {
+    hypothesis: Hypothesis,
+    log_prior: f64,
+    /// ln likelihood for every step size.
+    log_likelihood: [f64; STEPS],
+    /// ln prior + ln of the likelihood averaged over the step sizes.
+    log_weight: f64,
+    alive: bool,
+}
+
+/// The hypotheses with their weights.
+pub struct Posterior {
+    entries: Vec<Entry>,
+    observations: Vec<Observation>,
+    /// The noise of one difference, in seconds.
+    scale: f64,
+    total: f64,
+}
+
+/// A size and phase with its probability.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Leader {
+    /// The most probable hypothesis of this size and phase.
+    pub hypothesis: Hypothesis,
+    /// Probability of size and phase together, whatever the sub-unit.
+    pub probability: f64,
+    /// Probability of this very sub-unit (or of none), given size and phase.
+    pub sub_probability: f64,
+}
+
+impl Posterior {
+    /// The prior, and the noise of a difference as far as it is known.
+    pub fn new(prior: &[(Hypothesis, f64)], scale: f64) -> Posterior {
+        let entries = prior
+            .iter()
+            .filter(|(_, p)| *p > 0.0)
+            .map(|&(hypothesis, p)| Entry {
+                hypothesis,
+                log_prior: p.ln(),
+                log_likelihood: [0.0; STEPS],
+                log_weight: p.ln(),
+                alive: true,
+            })
+            .collect();
+        let mut posterior = Posterior { entries, observations: Vec::new(), scale, total: 0.0 };
+        posterior.weigh();
+        posterior
+    }
+
+    /// The noise in use.
+    pub fn scale(&self) -> f64 {
+        self.scale
+    }
+
+    /// How many differences were taken in.
+    pub fn count(&self) -> usize {
+        self.observations.len()
+    }
+
+    /// Take in more differences.
+    pub fn observe(&mut self, observations: &[Observation]) {
+        for &observation in observations {
+            self.multiply(observation);
+            self.observations.push(observation);
+        }
+        self.weigh();
+    }
+
+    /// Start again with a better estimate of the noise.
+    pub fn rescale(&mut self, scale: f64) {
+        self.scale = scale;
+        for entry in &mut self.entries {
+            entry.log_likelihood = [0.0; STEPS];
+            entry.alive = true;
+        }
+        for n in 0..self.observations.len() {
+            self.multiply(self.observations[n]);
+        }
+        self.weigh();
+    }
+
+    fn multiply(&mut self, observation: Observation) {
+        let table = densities(observation.difference, self.scale);
+        for entry in self.entries.iter_mut().filter(|e| e.alive) {
+            let row = &table[entry.hypothesis.level(observation.cell) as usize];
+            for (sum, density) in entry.log_likelihood.iter_mut().zip(row) {
+                *sum += density;
+            }
+        }
+    }
+
+    fn weigh(&mut self) {
+        let mut top = f64::NEG_INFINITY;
+        for entry in self.entries.iter_mut().filter(|e| e.alive) {
+            entry.log_weight =
+                entry.log_prior + log_sum_exp(&entry.log_likelihood) - (STEPS as f64).ln();
+            top = top.max(entry.log_weight);
+        }
+        for entry in &mut self.entries {
+            entry.alive &= entry.log_weight >= top - HOPELESS;
+        }
+        let alive: Vec<f64> = self.entries.iter().filter(|e| e.alive).map(|e| e.log_weight).collect();
+        self.total = log_sum_exp(&alive);
+    }
+
+    /// The hypotheses that matter with their probabilities, best first, at most `most`.
+    pub fn best(&self, most: usize) -> Vec<(Hypothesis, f64)> {
+        let mut list: Vec<(Hypothesis, f64)> = self
+            .entries
+            .iter()
+            .filter(|e| e.alive)
+            .map(|e| (e.hypothesis, (e.log_weight - self.total).exp()))
+            .collect();
+        let most = most.min(list.len());
+        if most < list.len() {
+            list.select_nth_unstable_by(most, |a, b| b.1.total_cmp(&a.1));
+            list.truncate(most);
+        }
+        list.sort_by(|a, b| b.1.total_cmp(&a.1));
+        list
+    }
+
+    /// Sizes and phases by probability, best first; "nothing visible" is one of them.
+    pub fn leaders(&self) -> Vec<Leader> {
+        let mut leaders: Vec<Leader> = Vec::new();
+        // Entries of one size and phase follow one another in the prior's list.
+        for entry in self.entries.iter().filter(|e| e.alive) {
+            let probability = (entry.log_weight - self.total).exp();
+            let hypothesis = entry.hypothesis;
+            match leaders.last_mut() {
+                Some(l) if (l.hypothesis.unit, l.hypothesis.phase) == (hypothesis.unit, hypothesis.phase) => {
+                    if probability > l.sub_probability {
+                        l.hypothesis = hypothesis;
+                        l.sub_probability = probability;
+                    }
+                    l.probability += probability;
+                }
+                _ => leaders.push(Leader { hypothesis, probability, sub_probability: probability }),
+            }
+        }
+        for leader in &mut leaders {
+            leader.sub_probability /= leader.probability.max(f64::MIN_POSITIVE);
+        }
+        leaders.sort_by(|a, b| b.probability.total_cmp(&a.probability));
+        leaders
+    }
+}
+
+/// ln density of a difference for each level and step size.
+fn densities(difference: f64, scale: f64) -> [[f64; STEPS]; 3] {
+    let mut table = [[0.0; STEPS]; 3];
+    let nothing = t3_density(difference, 0.0, scale);
+    let mut step = SMALLEST_STEP * scale;
+    for n in 0..STEPS {
+        let around = |cost: f64| t3_density(difference, cost, scale.hypot(STEP_SPREAD * cost));
+        let stray = t3_density(difference, step / 2.0, (1.5 * scale).hypot(0.3 * step));
+        let sub = SUB_RATIOS.iter().map(|r| around(r * step)).sum::<f64>() / SUB_RATIOS.len() as f64;
+        table[Level::None as usize][n] = ((1.0 - STRAY) * nothing + STRAY * stray).ln();
+        table[Level::Sub as usize][n] = ((1.0 - MISS) * sub + MISS * nothing).ln();
+        table[Level::Full as usize][n] = ((1.0 - MISS) * around(step) + MISS * nothing).ln();
+        step *= STEP_RATIO;
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::geometry::erase_block::hypothesis;
+    use crate::units::Bytes;
+
+    fn prior() -> Vec<(Hypothesis, f64)> {
+        hypothesis::all(Bytes::gib(16), |_| 1.0)
+    }
+
+    #[test]
+    fn noiseless_differences_single_out_their_lattice() {
+        let mut posterior = Posterior::new(&prior(), 10e-6);
+        let truth = Hypothesis { unit: 24, phase: 8, sub_unit: 0 };
+        let observations: Vec<Observation> = (100..400)
+            .map(|cell| Observation {
+                cell,
+                difference: if truth.level(cell) == Level::Full { 200e-6 } else { 0.0 },
+            })
+            .collect();
+        posterior.observe(&observations);
+        let leader = posterior.leaders()[0];
+        assert_eq!(leader.hypothesis, truth);
+        assert!(leader.probability > 0.9999 && leader.sub_probability > 0.9);
+    }
+
+    #[test]
+    fn no_differences_at_all_mean_nothing_visible() {
+        let mut posterior = Posterior::new(&prior(), 10e-6);
+        let flat: Vec<Observation> = (32..8192).map(|cell| Observation { cell, difference: 0.0 }).collect();
+        posterior.observe(&flat);
+        assert_eq!(posterior.leaders()[0].hypothesis, Hypothesis::NOTHING);
+        assert!(posterior.leaders()[0].probability > 0.99);
+    }
+
+    #[test]
+    fn rescaling_is_the_same_as_starting_with_the_right_scale() {
+        let data: Vec<Observation> =
+            (0..64).map(|n| Observation { cell: n * 7, difference: f64::from(n % 5) * 20e-6 }).collect();
+        let mut right = Posterior::new(&prior(), 12e-6);
+        right.observe(&data);
+        let mut corrected = Posterior::new(&prior(), 50e-6);
+        corrected.observe(&data);
+        corrected.rescale(12e-6);
+        assert_eq!(right.leaders()[0], corrected.leaders()[0]);
+    }
+}

@@ -1,0 +1,370 @@
+//! The search itself: what to ask next, and when to stop.
+
+use super::confirm::{Confirmation, Outcome};
+use super::fine::Fine;
+use super::grid::{CELL, Grid};
+use super::hypothesis::{self, Hypothesis};
+use super::posterior::{Observation, Posterior};
+use super::signal::{self, Blank, Level, difference};
+use super::verdict::{self, Found, StoppedBy, Winner};
+use super::{choose, verdict::Record};
+use crate::geometry::capacity;
+use crate::measure::alignment::{Batch, Inquiry, Site, Triple};
+use crate::measure::meter::{Content, Stop};
+use crate::measure::noise::Single;
+use crate::topology::Facts;
+use crate::units::Bytes;
+use rand::SeedableRng;
+use rand::rngs::Xoshiro256PlusPlus;
+
+/// Places in a batch: at least sixteen other places lie between the reads of one.
+const BATCH: usize = 16;
+
+/// Triples that belong to the noise stage: they tell the noise before anything is decided.
+const PILOT: usize = 48;
+
+/// A size and phase this probable is put to the test. Well above the 0.99 of a confirmation,
+/// because a few boundaries without cost break the nominal level.
+const STANDS_OUT: f64 = 1.0 - 1e-4;
+
+/// At least this many differences before anything stands out.
+const FEWEST: usize = 12;
+
+/// "Nothing visible" is believed from this probability on, after [`FLAT_AFTER`] places.
+const FLAT: f64 = 0.99;
+
+/// See [`FLAT`].
+const FLAT_AFTER: usize = 128;
+
+/// Triples at the first read size before another is tried: enough for a step of one sigma.
+const MOST_AT_FIRST_SIZE: usize = 1200;
+
+/// Triples at each further read size.
+const MOST_AT_OTHER_SIZES: usize = 400;
+
+/// Winners put to the test before it is left at "likely".
+const MOST_CONFIRMATIONS: usize = 4;
+
+/// What the search has to know beforehand.
+pub struct Setup<'a> {
+    /// Capacity, logical block and reported values.
+    pub facts: &'a Facts,
+    /// The usable size.
+    pub capacity: Bytes,
+    /// Single reads of the noise stage.
+    pub singles: &'a [Single],
+    /// Read sizes to try in turn; never empty.
+    pub read_sizes: Vec<Bytes>,
+    /// Seed of the order of places.
+    pub seed: u64,
+    /// False when the device is in use: others may disturb the times, so at best "likely" is said.
+    pub may_confirm: bool,
+}
+
+enum Stage {
+    Pilot,
+    Search,
+    Confirm(Confirmation),
+    Fine(Fine),
+    Done,
+}
+
+/// What was learnt at one read size.
+pub(super) struct AtSize {
+    pub(super) read_size: Bytes,
+    pub(super) posterior: Posterior,
+    pub(super) triples: Vec<Triple>,
+}
+
+/// Steers a scan for the erase block.
+pub struct Search {
+    setup: Known,
+    prior: Vec<(Hypothesis, f64)>,
+    grid: Grid,
+    rng: Xoshiro256PlusPlus,
+    stage: Stage,
+    sizes: Vec<AtSize>,
+    blank: Blank,
+    level: Level,
+    winner: Option<Winner>,
+    confirmations: usize,
+    /// Triples asked for in the noise stage.
+    pilot: usize,
+    /// Triples asked for at the current read size.
+    asked: usize,
+    left_out: usize,
+    stopped_by: StoppedBy,
+}
+
+/// The part of the setup that is needed to the end.
+pub(super) struct Known {
+    pub(super) facts: Facts,
+    pub(super) capacity: Bytes,
+    pub(super) singles: Vec<Single>,
+    pub(super) read_sizes: Vec<Bytes>,
+    pub(super) may_confirm: bool,
+}
+
+impl Search {
+    /// Before the first triple.
+    pub fn new(setup: Setup<'_>) -> Search {
+        let weight = |size: Bytes| {
+            capacity::capacity_weight(size, setup.capacity)
+                * capacity::reported_weight(size, &setup.facts.reported)
+        };
+        let mut grid = Grid::new(setup.capacity);
+        for single in setup.singles {
+            grid.learn(single.at, single.content == Content::Blank);
+        }
+        Search {
+            prior: hypothesis::all(setup.capacity, weight),
+            grid,
+            // Another stream than the one that orders the reads.
+            rng: Xoshiro256PlusPlus::seed_from_u64(setup.seed ^ 0x5eac_4000),
+            stage: Stage::Pilot,
+            sizes: Vec::new(),
+            blank: signal::blank_places(setup.singles),
+            level: Level::default(),
+            winner: None,
+            confirmations: 0,
+            pilot: 0,
+            asked: 0,
+            left_out: 0,
+            stopped_by: StoppedBy::Posterior,
+            setup: Known {
+                facts: setup.facts.clone(),
+                capacity: setup.capacity,
+                singles: setup.singles.to_vec(),
+                read_sizes: setup.read_sizes,
+                may_confirm: setup.may_confirm,
+            },
+        }
+    }
+
+    /// Triples that belong to the noise stage.
+    pub fn pilot_triples(&self) -> u64 {
+        self.pilot as u64
+    }
+
+    /// The verdict, whether the search ended by itself or was stopped.
+    pub fn finish(self, stop: Option<&Stop>) -> Found {
+        let fine = match &self.stage {
+            Stage::Fine(fine) => Some(fine),
+            _ => None,
+        };
+        verdict::conclude(Record {
+            known: &self.setup,
+            sizes: &self.sizes,
+            winner: self.winner.as_ref(),
+            confirming: match &self.stage {
+                Stage::Confirm(confirmation) => Some(confirmation),
+                _ => None,
+            },
+            fine,
+            blank: self.blank,
+            disturbed: self.level.disturbed,
+            left_out: self.left_out,
+            stop,
+            stopped_by: self.stopped_by,
+        })
+    }
+
+    fn read_size(&self) -> Bytes {
+        self.setup.read_sizes[self.sizes.len().saturating_sub(1).min(self.setup.read_sizes.len() - 1)]
+    }
+
+    /// Decide what the search turns to.
+    fn decide(&mut self) {
+        let Some(now) = self.sizes.last() else { return };
+        let count = now.posterior.count();
+        let leaders = now.posterior.leaders();
+        let Some(leader) = leaders.first() else { return };
+        let nothing = leader.hypothesis == Hypothesis::NOTHING;
+        if !nothing
+            && leader.probability >= STANDS_OUT
+            && count >= FEWEST
+            && self.confirmations < MOST_CONFIRMATIONS
+            && self.setup.may_confirm
+        {
+            let in_bytes = |cells: u32| Bytes(u64::from(cells) * CELL.get());
+            self.confirmations += 1;
+            self.stage = Stage::Confirm(Confirmation::new(
+                in_bytes(leader.hypothesis.unit),
+                in_bytes(leader.hypothesis.phase),
+            ));
+            return;
+        }
+        let settled = leader.probability >= STANDS_OUT && !nothing && count >= FEWEST;
+        let flat = nothing && leader.probability >= FLAT && count >= FLAT_AFTER;
+        let most = if self.sizes.len() == 1 { MOST_AT_FIRST_SIZE } else { MOST_AT_OTHER_SIZES };
+        // Blank places count too: a stick that was hardly written must come to an end.
+        let spent = self.asked >= 2 * most || now.triples.len() >= most;
+        if settled {
+            self.stage = Stage::Done;
+        } else if flat || spent {
+            self.stopped_by = StoppedBy::Futility;
+            self.next_size();
+        }
+    }
+
+    fn next_size(&mut self) {
+        if self.sizes.len() < self.setup.read_sizes.len() {
+            let read_size = self.setup.read_sizes[self.sizes.len()];
+            self.start_size(read_size);
+        } else if self.sizes.iter().all(|s| verdict::is_flat(&s.posterior)) {
+            self.stage = Stage::Fine(Fine::default());
+        } else {
+            self.stage = Stage::Done;
+        }
+    }
+
+    fn start_size(&mut self, read_size: Bytes) {
+        self.asked = 0;
+        self.level.start_again();
+        // Until the first batch is in, the scatter of single reads stands in for the noise.
+        let times: Vec<f64> = self.setup.singles.iter().map(|s| s.time.as_secs_f64()).collect();
+        let guess = (1.5f64.sqrt() * crate::geometry::stats::mad_sigma(&times)).max(1e-6);
+        self.sizes.push(AtSize {
+            read_size,
+            posterior: Posterior::new(&self.prior, guess),
+            triples: Vec::new(),
+        });
+    }
+
+    /// Add usable triples to the posterior of the current read size.
+    fn learn(&mut self, triples: &[Triple]) {
+        let Some(now) = self.sizes.last_mut() else { return };
+        now.triples.extend_from_slice(triples);
+        let observations: Vec<Observation> = triples
+            .iter()
+            .filter(|t| t.site.at.is_multiple_of(CELL))
+            .filter_map(|t| {
+                let cell = u32::try_from(t.site.at.get() / CELL.get()).ok()?;
+                Some(Observation { cell, difference: difference(t) })
+            })
+            .collect();
+        let noise = signal::noise(&now.triples);
+        let moved = (noise / now.posterior.scale() - 1.0).abs();
+        // A recount of everything is dear: not for changes within the error of the estimate, which
+        // is about 1/√n.
+        let tolerance = (0.8 / (now.triples.len() as f64).sqrt()).max(0.06);
+        now.posterior.observe(&observations);
+        if moved > tolerance {
+            now.posterior.rescale(noise);
+        }
+    }
+
+    fn conclude_confirmation(&mut self, confirmation: Confirmation) {
+        match confirmation.outcome() {
+            Outcome::Open => self.stage = Stage::Confirm(confirmation),
+            Outcome::Confirmed => {
+                self.winner = Some(Winner {
+                    size_index: self.sizes.len() - 1,
+                    unit: confirmation.unit(),
+                    phase: confirmation.phase(),
+                    triples: confirmation.triples(),
+                    capital: confirmation.smallest_capital(),
+                });
+                self.stage = Stage::Done;
+            }
+            Outcome::Divided(part) => {
+                let unit = Bytes(confirmation.unit().get() / part);
+                // Sizes of whole cells are hypotheses of their own: the posterior knows better now.
+                self.stage = if unit.is_multiple_of(CELL) {
+                    Stage::Search
+                } else {
+                    let phase = Bytes(confirmation.phase().get() % unit.get());
+                    Stage::Confirm(Confirmation::new(unit, phase))
+                };
+            }
+            Outcome::Failed => self.stage = Stage::Search,
+        }
+    }
+}
+
+impl Inquiry for Search {
+    fn standing(&self) -> String {
+        verdict::standing(self.sizes.last(), self.winner.as_ref())
+    }
+
+    fn next(&mut self) -> Option<Batch> {
+        if self.sizes.is_empty() {
+            let read_size = self.read_size();
+            self.start_size(read_size);
+        }
+        loop {
+            let sites: Vec<Site> = match &mut self.stage {
+                Stage::Done => return None,
+                Stage::Pilot => {
+                    if self.asked >= PILOT {
+                        self.stage = Stage::Search;
+                        continue;
+                    }
+                    let posterior = &self.sizes.last()?.posterior;
+                    choose::batch(posterior, &mut self.grid, BATCH, &mut self.rng)
+                }
+                Stage::Search => {
+                    self.decide();
+                    if !matches!(self.stage, Stage::Search) {
+                        continue;
+                    }
+                    let posterior = &self.sizes.last()?.posterior;
+                    choose::batch(posterior, &mut self.grid, BATCH, &mut self.rng)
+                }
+                Stage::Confirm(confirmation) => confirmation.batch(&mut self.grid, BATCH, &mut self.rng),
+                Stage::Fine(fine) => {
+                    let sites = fine.batch(&mut self.grid, BATCH, &mut self.rng);
+                    if sites.is_empty() {
+                        // Stays in this stage: the verdict looks at its bets.
+                        return None;
+                    }
+                    sites
+                }
+            };
+            if sites.is_empty() {
+                // The grid is used up.
+                match std::mem::replace(&mut self.stage, Stage::Done) {
+                    Stage::Confirm(_) => {}
+                    _ => self.stopped_by = StoppedBy::Futility,
+                }
+                return None;
+            }
+            self.asked += sites.len();
+            if matches!(self.stage, Stage::Pilot) {
+                self.pilot += sites.len();
+            }
+            return Some(Batch { sites, read_size: self.read_size() });
+        }
+    }
+
+    fn observe(&mut self, triples: &[Triple]) {
+        let mut usable: Vec<Option<Triple>> = Vec::with_capacity(triples.len());
+        for triple in triples {
+            let blank = triple.content == Content::Blank;
+            self.grid.learn(triple.site.at, blank);
+            let leave_out = blank && self.blank == Blank::Unmapped;
+            self.left_out += usize::from(leave_out);
+            usable.push((!leave_out).then_some(*triple));
+        }
+        let mut kept: Vec<Triple> = usable.iter().flatten().copied().collect();
+        if !self.level.accepts(&kept) {
+            kept.clear();
+            usable.fill(None);
+        }
+        match std::mem::replace(&mut self.stage, Stage::Done) {
+            Stage::Confirm(mut confirmation) => {
+                confirmation.observe(&usable, &mut self.rng);
+                self.learn(&kept);
+                self.conclude_confirmation(confirmation);
+            }
+            Stage::Fine(mut fine) => {
+                fine.observe(&usable, &mut self.rng);
+                self.stage = Stage::Fine(fine);
+            }
+            stage => {
+                self.stage = stage;
+                self.learn(&kept);
+            }
+        }
+    }
+}
