@@ -2,6 +2,10 @@
 use crate::topology::Reported;
 use crate::units::Bytes;
 /// x
-pub fn capacity_weight(_: Bytes, _: Bytes) -> f64 { 1.0 }
+pub fn capacity_weight(_: Bytes, _: Bytes) -> f64 {
+    1.0
+}
 /// x
-pub fn reported_weight(_: Bytes, _: &Reported) -> f64 { 1.0 }
+pub fn reported_weight(_: Bytes, _: &Reported) -> f64 {
+    1.0
+}

@@ -222,7 +222,10 @@ pub struct Warning {
 impl Warning {
     /// A warning.
     pub fn new(code: &str, text: impl Into<String>) -> Warning {
-        Warning { code: code.to_owned(), text: text.into() }
+        Warning {
+            code: code.to_owned(),
+            text: text.into(),
+        }
     }
 }
 

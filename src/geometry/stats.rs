@@ -51,7 +51,11 @@ pub fn trimmed_mean(values: &[f64]) -> f64 {
     sorted.sort_by(f64::total_cmp);
     let cut = sorted.len() / 5;
     let kept = &sorted[cut..sorted.len() - cut];
-    if kept.is_empty() { 0.0 } else { kept.iter().sum::<f64>() / kept.len() as f64 }
+    if kept.is_empty() {
+        0.0
+    } else {
+        kept.iter().sum::<f64>() / kept.len() as f64
+    }
 }
 
 /// The standard error of [`trimmed_mean`], from the Winsorised variance (Tukey and McLaughlin,
@@ -104,7 +108,12 @@ pub struct SuccessBet {
 impl SuccessBet {
     /// A fresh bet against `null`.
     pub fn new(null: f64) -> SuccessBet {
-        SuccessBet { null, log_capital: 0.0, steps: 0, successes: 0 }
+        SuccessBet {
+            null,
+            log_capital: 0.0,
+            steps: 0,
+            successes: 0,
+        }
     }
 
     /// One more observation.
@@ -112,7 +121,11 @@ impl SuccessBet {
         let step = f64::from(self.steps) + 1.0;
         // Away from 0 and 1, so that one surprise never ruins the capital for good.
         let p = ((f64::from(self.successes) + 1.0) / (step + 0.5)).clamp(self.null, 0.98);
-        let factor = if success { p / self.null } else { (1.0 - p) / (1.0 - self.null) };
+        let factor = if success {
+            p / self.null
+        } else {
+            (1.0 - p) / (1.0 - self.null)
+        };
         self.log_capital += factor.ln();
         self.steps += 1;
         self.successes += u32::from(success);
@@ -161,7 +174,9 @@ mod tests {
 
     #[test]
     fn the_t3_density_integrates_to_one() {
-        let total: f64 = (-40_000..40_000).map(|n| t3_density(f64::from(n) * 0.01, 3.0, 2.0) * 0.01).sum();
+        let total: f64 = (-40_000..40_000)
+            .map(|n| t3_density(f64::from(n) * 0.01, 3.0, 2.0) * 0.01)
+            .sum();
         assert!((total - 1.0).abs() < 1e-4, "{total}");
     }
 

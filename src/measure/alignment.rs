@@ -80,7 +80,11 @@ pub fn run(
 /// the role that a site plays in a pass is random: the reads of one site lie a whole pass apart (a
 /// device's read cache and mapping cache have moved on), and whatever the first visit costs is
 /// paid by each role equally often.
-fn read_batch(meter: &mut Meter<'_>, batch: &Batch, rng: &mut Xoshiro256PlusPlus) -> Result<Vec<Triple>, Stop> {
+fn read_batch(
+    meter: &mut Meter<'_>,
+    batch: &Batch,
+    rng: &mut Xoshiro256PlusPlus,
+) -> Result<Vec<Triple>, Stop> {
     let mut order: Vec<usize> = (0..batch.sites.len()).collect();
     order.shuffle(rng);
     let roles: Vec<[usize; 3]> = batch.sites.iter().map(|_| random_roles(rng)).collect();
@@ -118,6 +122,13 @@ fn read_batch(meter: &mut Meter<'_>, batch: &Batch, rng: &mut Xoshiro256PlusPlus
 
 /// The order in which a site's three places are visited.
 fn random_roles(rng: &mut impl Rng) -> [usize; 3] {
-    const ORDERS: [[usize; 3]; 6] = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+    const ORDERS: [[usize; 3]; 6] = [
+        [0, 1, 2],
+        [0, 2, 1],
+        [1, 0, 2],
+        [1, 2, 0],
+        [2, 0, 1],
+        [2, 1, 0],
+    ];
     ORDERS[rng.random_range(0..ORDERS.len())]
 }

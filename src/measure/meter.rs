@@ -111,7 +111,9 @@ impl<'a> Meter<'a> {
         if !self.dither.is_zero() {
             self.device.wait(self.dither.mul_f64(rng.random::<f64>()));
         }
-        let length = usize::try_from(size.get()).unwrap_or(usize::MAX).min(self.buffer.len());
+        let length = usize::try_from(size.get())
+            .unwrap_or(usize::MAX)
+            .min(self.buffer.len());
         let buffer = &mut self.buffer[..length];
         let time = self.device.read(at, buffer).map_err(Stop::Failed)?;
         self.reads += 1;

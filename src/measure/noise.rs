@@ -79,7 +79,11 @@ pub fn dither(singles: &[Single], usb: bool) -> Duration {
     let tick = USB_MICROFRAME.as_secs_f64();
     let spread = at(0.9) - at(0.1);
     if spread < 0.01 * at(0.5) {
-        return if at(0.5) > tick { USB_MICROFRAME } else { Duration::ZERO };
+        return if at(0.5) > tick {
+            USB_MICROFRAME
+        } else {
+            Duration::ZERO
+        };
     }
     // Resultant length of the times wrapped on the tick (Rayleigh's statistic): near 1 when they
     // crowd at its multiples, near 0 for a spread over many ticks without crowding.
@@ -90,7 +94,11 @@ pub fn dither(singles: &[Single], usb: bool) -> Duration {
         s += angle.sin();
     }
     let resultant = c.hypot(s) / times.len() as f64;
-    if resultant > 0.6 && spread > 0.8 * tick { USB_MICROFRAME } else { Duration::ZERO }
+    if resultant > 0.6 && spread > 0.8 * tick {
+        USB_MICROFRAME
+    } else {
+        Duration::ZERO
+    }
 }
 
 #[cfg(test)]

@@ -57,8 +57,15 @@ pub fn scan(
     let facts = device.facts().clone();
     let capacity = device.capacity();
     let read_sizes = read_sizes(facts.logical_block, facts.max_request);
-    let largest = read_sizes.iter().copied().max().unwrap_or(base_read_size(facts.logical_block));
-    let limits = Limits { time: options.time_limit, interrupt };
+    let largest = read_sizes
+        .iter()
+        .copied()
+        .max()
+        .unwrap_or(base_read_size(facts.logical_block));
+    let limits = Limits {
+        time: options.time_limit,
+        interrupt,
+    };
     let mut meter = Meter::new(device, limits, largest);
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(options.seed);
     let mut singles = Vec::new();
@@ -66,8 +73,17 @@ pub fn scan(
     if usb {
         meter.set_dither(noise::USB_MICROFRAME);
     }
-    let first = noise::single_reads(&mut meter, base_read_size(facts.logical_block), &mut rng, &mut singles);
-    progress(Progress { stage: "noise", standing: String::new(), cost: meter.cost() });
+    let first = noise::single_reads(
+        &mut meter,
+        base_read_size(facts.logical_block),
+        &mut rng,
+        &mut singles,
+    );
+    progress(Progress {
+        stage: "noise",
+        standing: String::new(),
+        cost: meter.cost(),
+    });
     meter.set_dither(noise::dither(&singles, usb));
     let mut search = Search::new(Setup {
         facts: &facts,
@@ -81,15 +97,28 @@ pub fn scan(
     let stop = match first {
         Err(stop) => Some(stop),
         Ok(()) => alignment::run(&mut meter, &mut search, &mut rng, &mut |meter, inquiry| {
-            progress(Progress { stage: "boundaries", standing: inquiry.standing(), cost: meter.cost() });
+            progress(Progress {
+                stage: "boundaries",
+                standing: inquiry.standing(),
+                cost: meter.cost(),
+            });
         })
         .err(),
     };
     let noise_reads = single_reads + 3 * search.pilot_triples();
     let cost = meter.cost();
     let found = search.finish(stop.as_ref());
-    let geometry = Geometry { erase_block: found.erase_block.clone(), ..Geometry::default() };
-    Scanned { geometry, found, cost, noise_reads, stop }
+    let geometry = Geometry {
+        erase_block: found.erase_block.clone(),
+        ..Geometry::default()
+    };
+    Scanned {
+        geometry,
+        found,
+        cost,
+        noise_reads,
+        stop,
+    }
 }
 
 /// The read sizes to try in turn: some controllers show their boundaries only at certain sizes. At
@@ -103,5 +132,9 @@ fn read_sizes(block: LogicalBlock, max_request: Option<Bytes>) -> Vec<Bytes> {
     };
     let fits = |size: &Bytes| max_request.is_none_or(|most| *size <= most);
     let fitting: Vec<Bytes> = sizes.into_iter().filter(fits).collect();
-    if fitting.is_empty() { vec![base] } else { fitting }
+    if fitting.is_empty() {
+        vec![base]
+    } else {
+        fitting
+    }
 }

@@ -1,41 +1,96 @@
 //! Which place tells most about what is still undecided.
 
-use super::grid::{CELL, Grid};
-use super::hypothesis::{Hypothesis, Level};
-use super::posterior::Posterior;
+use super::grid::{CELL, Cell, Grid};
+use super::hypothesis::SUB_RATIOS;
+use super::posterior::{Judge, MISS, Posterior, ROWS, STEP_SPREAD, STEPS, row, step};
 use crate::measure::alignment::Site;
 use crate::units::{Alignment, Bytes};
 use rand::RngExt;
 use rand::rngs::Xoshiro256PlusPlus;
+use std::sync::LazyLock;
 
 /// The hypotheses that candidate places are judged by.
-const JUDGES: usize = 128;
+const JUDGES: usize = 96;
 
 /// The hypotheses whose own boundaries are offered as candidates.
-const PROPOSERS: usize = 24;
+const PROPOSERS: usize = 20;
 
 /// Random places of the whole grid among the candidates: they keep every hypothesis testable.
 const RANDOM_PLACES: usize = 16;
 
-/// What a level costs, relative to an erase-block boundary, when candidates are compared.
-const EXPECTED: [f64; 3] = [0.0, 0.5, 1.0];
+/// Candidates that are compared for each slot of a batch, drawn at random: enough that a good one
+/// is among them, few enough that thinking stays cheap beside reading.
+const COMPARED: usize = 40;
+
+/// Upper edges of the classes of a difference, in units of its noise. A difference is worth what
+/// its class tells; finer classes would tell little more through the noise.
+const EDGES: [f64; 7] = [0.75, 1.5, 2.5, 4.0, 6.5, 11.0, 20.0];
+
+const CLASSES: usize = EDGES.len() + 1;
+
+/// The probability of each class of a difference.
+type Outcome = [f64; CLASSES];
+
+/// Outcomes for every row and step size, in units of the noise.
+static OUTCOMES: LazyLock<Vec<[Outcome; STEPS]>> = LazyLock::new(|| {
+    (0..ROWS)
+        .map(|row| {
+            let share = match row {
+                0 => 0.0,
+                1 => 1.0,
+                r if r < 2 + SUB_RATIOS.len() => SUB_RATIOS[r - 2],
+                r => SUB_RATIOS[r - 2 - SUB_RATIOS.len()].powi(2),
+            };
+            std::array::from_fn(|n| {
+                let cost = share * step(n, 1.0);
+                let spread = 1f64.hypot(STEP_SPREAD * cost);
+                let below = |edge: f64| {
+                    (1.0 - MISS) * logistic((edge - cost) / spread) + MISS * logistic(edge)
+                };
+                let mut last = 0.0;
+                std::array::from_fn(|class| {
+                    let next = EDGES.get(class).map_or(1.0, |&edge| below(edge));
+                    let probability = next - last;
+                    last = next;
+                    probability
+                })
+            })
+        })
+        .collect()
+});
+
+/// The logistic approximation of the normal distribution function, within 0.01 of it (Johnson and
+/// Kotz, Continuous Univariate Distributions 2, section 22.4).
+fn logistic(z: f64) -> f64 {
+    1.0 / (1.0 + (-1.702 * z).exp())
+}
 
 /// Fresh places for the next batch.
 ///
-/// A candidate is worth the variance, between sizes and phases, of the cost that they predict
-/// there: the square of the signal that separates them. Every slot of the batch uses weights
-/// shaken at random (a Bayesian bootstrap, Rubin 1981), so that one batch does not ask the same
-/// question sixteen times.
-pub fn batch(posterior: &Posterior, grid: &mut Grid, size: usize, rng: &mut Xoshiro256PlusPlus) -> Vec<Site> {
-    let judges = posterior.best(JUDGES);
-    let mut candidates: Vec<(Site, Vec<Level>)> = Vec::new();
+/// A candidate is worth the information that its difference is expected to give about size and
+/// phase (the mutual information of the two). Every slot of the batch uses weights shaken at random
+/// (a Bayesian bootstrap: Rubin, Annals of Statistics 9, 1981), so that one batch does not ask the
+/// same question sixteen times.
+pub fn batch(
+    posterior: &Posterior,
+    grid: &mut Grid,
+    size: usize,
+    rng: &mut Xoshiro256PlusPlus,
+) -> Vec<Site> {
+    let judges = Bench::new(posterior.best(JUDGES));
+    let mut candidates: Vec<(Site, Vec<u8>)> = Vec::new();
     let mut offer = |lattice: Option<Alignment>, grid: &Grid, rng: &mut Xoshiro256PlusPlus| {
         if let Some(site) = lattice.and_then(|l| grid.fresh(l, rng)) {
             let cell = u32::try_from(site.at.get() / CELL.get()).unwrap_or(u32::MAX);
-            candidates.push((site, judges.iter().map(|(h, _)| h.level(cell)).collect()));
+            candidates.push((site, judges.rows(cell)));
         }
     };
-    for (h, _) in judges.iter().filter(|(h, _)| h.unit != 0).take(PROPOSERS) {
+    let proposers = judges
+        .judges
+        .iter()
+        .map(|j| j.hypothesis)
+        .filter(|h| h.unit != 0);
+    for h in proposers.take(PROPOSERS) {
         offer(lattice(h.unit, h.phase), grid, rng);
         if h.sub_unit != 0 {
             offer(lattice(h.sub_unit, h.phase), grid, rng);
@@ -47,66 +102,131 @@ pub fn batch(posterior: &Posterior, grid: &mut Grid, size: usize, rng: &mut Xosh
     for _ in 0..RANDOM_PLACES {
         offer(lattice(1, 0), grid, rng);
     }
-    let groups = groups(&judges);
-    let mut sums = vec![(0.0, 0.0); judges.len()];
     let mut sites = Vec::new();
-    let mut shaken = vec![0.0; judges.len()];
+    let mut weights = vec![0.0; judges.judges.len()];
     for _ in 0..size {
-        for (weight, (_, probability)) in shaken.iter_mut().zip(&judges) {
+        for (weight, judge) in weights.iter_mut().zip(&judges.judges) {
             // An exponential variate; 1 − u is never zero.
-            *weight = probability * -(1.0 - rng.random::<f64>()).ln();
+            *weight = judge.probability * -(1.0 - rng.random::<f64>()).ln();
         }
-        let best = candidates
-            .iter()
-            .enumerate()
-            .filter(|(_, (site, _))| grid.is_fresh(*site))
-            .map(|(n, (_, levels))| (n, spread(&groups, &shaken, levels, &mut sums)))
-            .max_by(|a, b| a.1.total_cmp(&b.1));
-        let Some((n, _)) = best else { break };
-        let (site, _) = candidates.swap_remove(n);
+        candidates.retain(|(site, _)| grid.is_fresh(*site));
+        let mut best: Option<(usize, f64)> = None;
+        for k in 0..COMPARED.min(candidates.len()) {
+            // The first `k` are those already compared (a partial shuffle).
+            let n = rng.random_range(k..candidates.len());
+            candidates.swap(k, n);
+            let worth = judges.information(&weights, &candidates[k].1);
+            if best.is_none_or(|(_, most)| worth > most) {
+                best = Some((k, worth));
+            }
+        }
+        let Some((k, _)) = best else { break };
+        let (site, _) = candidates.swap_remove(k);
         grid.take(site);
         sites.push(site);
     }
     sites
 }
 
+/// The judges with what they expect.
+struct Bench {
+    judges: Vec<Judge>,
+    /// For each judge the number of its size and phase, counted from 0.
+    groups: Vec<usize>,
+    group_count: usize,
+    /// For each judge its outcome for every row.
+    outcomes: Vec<[Outcome; ROWS]>,
+}
+
+impl Bench {
+    fn new(judges: Vec<Judge>) -> Bench {
+        let mut keys: Vec<(u32, u32)> = Vec::new();
+        let groups = judges
+            .iter()
+            .map(|j| {
+                let key = (j.hypothesis.unit, j.hypothesis.phase);
+                keys.iter().position(|k| *k == key).unwrap_or_else(|| {
+                    keys.push(key);
+                    keys.len() - 1
+                })
+            })
+            .collect();
+        let outcomes = judges
+            .iter()
+            .map(|judge| {
+                std::array::from_fn(|row| {
+                    let mut outcome = [0.0; CLASSES];
+                    for (weight, given_step) in judge.steps.iter().zip(&OUTCOMES[row]) {
+                        for (sum, probability) in outcome.iter_mut().zip(given_step) {
+                            *sum += weight * probability;
+                        }
+                    }
+                    outcome
+                })
+            })
+            .collect();
+        Bench {
+            judges,
+            groups,
+            group_count: keys.len(),
+            outcomes,
+        }
+    }
+
+    /// The rows that the judges take at a cell.
+    fn rows(&self, cell: Cell) -> Vec<u8> {
+        // There are ten rows.
+        self.judges
+            .iter()
+            .map(|j| row(&j.hypothesis, cell) as u8)
+            .collect()
+    }
+
+    /// The information about size and phase that a difference at a place with these rows is
+    /// expected to give, in nats, up to the factor of the total weight.
+    fn information(&self, weights: &[f64], rows: &[u8]) -> f64 {
+        let mut groups = vec![[0.0; CLASSES]; self.group_count];
+        for (((group, weight), row), outcomes) in self
+            .groups
+            .iter()
+            .zip(weights)
+            .zip(rows)
+            .zip(&self.outcomes)
+        {
+            for (sum, probability) in groups[*group].iter_mut().zip(&outcomes[usize::from(*row)]) {
+                *sum += weight * probability;
+            }
+        }
+        let mut all = [0.0; CLASSES];
+        let mut within = 0.0;
+        for group in &groups {
+            for (sum, mass) in all.iter_mut().zip(group) {
+                *sum += mass;
+            }
+            within += entropy_mass(group);
+        }
+        entropy_mass(&all) - within
+    }
+}
+
+/// The entropy of masses that need not sum to one, times their sum.
+fn entropy_mass(masses: &Outcome) -> f64 {
+    let total: f64 = masses.iter().sum();
+    if total <= 0.0 {
+        return 0.0;
+    }
+    total * total.ln()
+        - masses
+            .iter()
+            .filter(|m| **m > 0.0)
+            .map(|m| m * m.ln())
+            .sum::<f64>()
+}
+
 /// The lattice of a unit in cells.
 pub fn lattice(unit: u32, phase: u32) -> Option<Alignment> {
-    Alignment::new(Bytes(u64::from(unit) * CELL.get()), Bytes(u64::from(phase) * CELL.get()))
-}
-
-/// For each judge the number of its size and phase, counted from 0.
-fn groups(judges: &[(Hypothesis, f64)]) -> Vec<usize> {
-    let mut keys: Vec<(u32, u32)> = Vec::new();
-    judges
-        .iter()
-        .map(|(h, _)| {
-            let key = (h.unit, h.phase);
-            keys.iter().position(|k| *k == key).unwrap_or_else(|| {
-                keys.push(key);
-                keys.len() - 1
-            })
-        })
-        .collect()
-}
-
-/// The variance of the expected cost between sizes and phases. Sub-units of one size and phase are
-/// averaged first: which of them it is decides nothing about the grid to use.
-fn spread(groups: &[usize], weights: &[f64], levels: &[Level], sums: &mut [(f64, f64)]) -> f64 {
-    sums.fill((0.0, 0.0));
-    let (mut total, mut mean) = (0.0, 0.0);
-    for ((group, weight), level) in groups.iter().zip(weights).zip(levels) {
-        let cost = weight * EXPECTED[*level as usize];
-        sums[*group].0 += weight;
-        sums[*group].1 += cost;
-        total += weight;
-        mean += cost;
-    }
-    mean /= total;
-    let squares: f64 = sums
-        .iter()
-        .filter(|(weight, _)| *weight > 0.0)
-        .map(|(weight, cost)| weight * (cost / weight - mean).powi(2))
-        .sum();
-    squares / total
+    Alignment::new(
+        Bytes(u64::from(unit) * CELL.get()),
+        Bytes(u64::from(phase) * CELL.get()),
+    )
 }

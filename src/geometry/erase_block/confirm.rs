@@ -123,20 +123,32 @@ impl Confirmation {
 
     /// The smallest capital of all bets.
     pub fn smallest_capital(&self) -> f64 {
-        self.bets().map(SuccessBet::log_capital).fold(f64::INFINITY, f64::min).exp()
+        self.bets()
+            .map(SuccessBet::log_capital)
+            .fold(f64::INFINITY, f64::min)
+            .exp()
     }
 
     fn bets(&self) -> impl Iterator<Item = &SuccessBet> {
-        self.halves.iter().chain(&self.thirds).chain(self.divisors.iter().map(|d| &d.lower))
+        self.halves
+            .iter()
+            .chain(&self.thirds)
+            .chain(self.divisors.iter().map(|d| &d.lower))
     }
 
     /// Fresh places: two boundaries for each place between, for as long as the bet in question is
     /// open.
-    pub fn batch(&mut self, grid: &mut Grid, size: usize, rng: &mut Xoshiro256PlusPlus) -> Vec<Site> {
+    pub fn batch(
+        &mut self,
+        grid: &mut Grid,
+        size: usize,
+        rng: &mut Xoshiro256PlusPlus,
+    ) -> Vec<Site> {
         self.roles.clear();
         let mut sites = Vec::new();
-        let open: Vec<usize> =
-            (0..self.divisors.len()).filter(|&n| self.divisors[n].lower.log_capital() < ENOUGH).collect();
+        let open: Vec<usize> = (0..self.divisors.len())
+            .filter(|&n| self.divisors[n].lower.log_capital() < ENOUGH)
+            .collect();
         while sites.len() < size {
             let before = sites.len();
             for _ in 0..2 {
@@ -158,8 +170,12 @@ impl Confirmation {
         for _ in 0..6 {
             let residue = self.next_residue;
             self.next_residue = (residue + 1) % 6;
-            let Some(lattice) = self.lattice(6, residue, 1) else { continue };
-            let Some(site) = grid.fresh(lattice, rng) else { continue };
+            let Some(lattice) = self.lattice(6, residue, 1) else {
+                continue;
+            };
+            let Some(site) = grid.fresh(lattice, rng) else {
+                continue;
+            };
             grid.take(site);
             let number = (site.at.get() - self.phase.get()) / self.unit.get();
             self.roles.push(Role::Tooth { number });
@@ -168,10 +184,21 @@ impl Confirmation {
         }
     }
 
-    fn add_between(&mut self, divisor: usize, grid: &mut Grid, rng: &mut Xoshiro256PlusPlus, sites: &mut Vec<Site>) {
+    fn add_between(
+        &mut self,
+        divisor: usize,
+        grid: &mut Grid,
+        rng: &mut Xoshiro256PlusPlus,
+        sites: &mut Vec<Site>,
+    ) {
         let part = self.divisors[divisor].part;
         let piece = rng.random_range(1..part);
-        let Some(site) = self.lattice(1, piece, part).and_then(|l| grid.fresh(l, rng)) else { return };
+        let Some(site) = self
+            .lattice(1, piece, part)
+            .and_then(|l| grid.fresh(l, rng))
+        else {
+            return;
+        };
         grid.take(site);
         self.roles.push(Role::Between { divisor });
         sites.push(site);
@@ -180,7 +207,10 @@ impl Confirmation {
     /// The lattice `phase + unit · shift / part + k · unit · multiple`.
     fn lattice(&self, multiple: u64, shift: u64, part: u64) -> Option<Alignment> {
         let grain = self.unit.get().checked_mul(multiple)?;
-        Alignment::new(Bytes(grain), Bytes(self.phase.get() + self.unit.get() / part * shift))
+        Alignment::new(
+            Bytes(grain),
+            Bytes(self.phase.get() + self.unit.get() / part * shift),
+        )
     }
 
     /// Take in the triples of the last [`Confirmation::batch`]; `None` for one that was not usable.
@@ -189,8 +219,11 @@ impl Confirmation {
         for (role, triple) in roles.iter().zip(triples) {
             let Some(triple) = triple else { continue };
             self.triples += 1;
-            let (pre, on, post) =
-                (triple.pre.as_secs_f64(), triple.on.as_secs_f64(), triple.post.as_secs_f64());
+            let (pre, on, post) = (
+                triple.pre.as_secs_f64(),
+                triple.on.as_secs_f64(),
+                triple.post.as_secs_f64(),
+            );
             let difference = on - (pre + post) / 2.0;
             let largest = is_first([-on, -pre, -post], rng);
             match *role {
@@ -209,7 +242,9 @@ impl Confirmation {
         }
         for divisor in &mut self.divisors {
             while let (Some(&[a, b]), Some(&value)) = (
-                self.teeth.get(divisor.teeth_used..divisor.teeth_used + 2).and_then(|t| t.first_chunk()),
+                self.teeth
+                    .get(divisor.teeth_used..divisor.teeth_used + 2)
+                    .and_then(|t| t.first_chunk()),
                 divisor.waiting.first(),
             ) {
                 divisor.lower.observe(is_first([value, a, b], rng));

@@ -41,7 +41,12 @@ impl Default for Fine {
 
 impl Fine {
     /// Fresh places; none when every size is decided.
-    pub fn batch(&mut self, grid: &mut Grid, size: usize, rng: &mut Xoshiro256PlusPlus) -> Vec<Site> {
+    pub fn batch(
+        &mut self,
+        grid: &mut Grid,
+        size: usize,
+        rng: &mut Xoshiro256PlusPlus,
+    ) -> Vec<Site> {
         self.asked.clear();
         let mut sites = Vec::new();
         for n in (0..SIZES.len()).cycle().take(size) {

@@ -109,7 +109,11 @@ fn places(site: Site) -> [u64; 3] {
 /// that has a boundary at the place and is at least that power of two has one at the wings, and
 /// pages up to half of it cost the same at all three.
 fn wing(at: Bytes) -> Bytes {
-    let power = if at == Bytes::ZERO { CELL.get() } else { 1 << at.get().trailing_zeros().min(63) };
+    let power = if at == Bytes::ZERO {
+        CELL.get()
+    } else {
+        1 << at.get().trailing_zeros().min(63)
+    };
     Bytes(power.min(CELL.get()) / 2)
 }
 
@@ -125,9 +129,15 @@ mod tests {
         let lattice = Alignment::new(CELL, Bytes::ZERO).unwrap();
         let mut seen = HashSet::new();
         for _ in 0..400 {
-            let Some(site) = grid.fresh(lattice, &mut rng) else { break };
+            let Some(site) = grid.fresh(lattice, &mut rng) else {
+                break;
+            };
             grid.take(site);
-            for middle in [site.at.get() - site.wing.get(), site.at.get(), site.at.get() + site.wing.get()] {
+            for middle in [
+                site.at.get() - site.wing.get(),
+                site.at.get(),
+                site.at.get() + site.wing.get(),
+            ] {
                 assert!(seen.insert(middle), "{middle} twice");
                 assert!(middle + CELL.get() / 2 <= 1 << 30);
             }

@@ -28,8 +28,14 @@ const SPECIAL_PHASE: f64 = 0.15;
 /// Prior weight of all other phases of a size together, relative to phase 0.
 const OTHER_PHASES: f64 = 0.15;
 
-/// Prior weight of each possible sub-unit (a half, a third, a quarter), relative to none.
+/// Prior weight of each possible sub-unit (a half, a third, a quarter, or a half that has halves
+/// itself), relative to none.
 const SUB_UNIT: f64 = 0.3;
+
+/// Cost of a sub-unit boundary relative to that of an erase block. Two-level cards on the
+/// flashbench list show 0.45 to 0.65; neighbouring ratios differ by less than boundaries differ
+/// among themselves. Nearer to 1 the two levels would need hundreds of reads to be told apart.
+pub const SUB_RATIOS: [f64; 3] = [0.3, 0.43, 0.62];
 
 /// One possible geometry, in cells of the search grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,22 +46,34 @@ pub struct Hypothesis {
     pub phase: Cell,
     /// The distance between sub-boundaries; 0 for none.
     pub sub_unit: Cell,
+    /// The distance between the boundaries of a third level; 0 for none.
+    pub small_unit: Cell,
+    /// Which of [`SUB_RATIOS`] a sub-boundary costs; one of the third level costs its square.
+    pub ratio: u8,
 }
 
 /// What a hypothesis says of a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
     /// No boundary.
-    None = 0,
-    /// A boundary of the sub-unit only.
-    Sub = 1,
+    None,
+    /// A boundary of the third level only.
+    Small,
+    /// A boundary of the sub-unit.
+    Sub,
     /// A boundary of the erase block.
-    Full = 2,
+    Full,
 }
 
 impl Hypothesis {
     /// Nothing is visible.
-    pub const NOTHING: Hypothesis = Hypothesis { unit: 0, phase: 0, sub_unit: 0 };
+    pub const NOTHING: Hypothesis = Hypothesis {
+        unit: 0,
+        phase: 0,
+        sub_unit: 0,
+        small_unit: 0,
+        ratio: 0,
+    };
 
     /// What lies at a cell.
     pub fn level(&self, cell: Cell) -> Level {
@@ -68,6 +86,8 @@ impl Hypothesis {
             Level::Full
         } else if self.sub_unit != 0 && place % self.sub_unit == 0 {
             Level::Sub
+        } else if self.small_unit != 0 && place % self.small_unit == 0 {
+            Level::Small
         } else {
             Level::None
         }
@@ -85,23 +105,35 @@ pub fn all(capacity: Bytes, weight: impl Fn(Bytes) -> f64) -> Vec<(Hypothesis, f
         let phases = phases(cells);
         let phase_total: f64 = phases.iter().map(|p| p.1).sum();
         let subs = sub_units(cells);
-        let sub_total: f64 = subs.iter().map(|s| s.1).sum();
+        let sub_total: f64 = subs.iter().map(|s| s.weight).sum();
         for &(phase, phase_weight) in &phases {
-            for &(sub, sub_weight) in &subs {
+            for sub in &subs {
                 let hypothesis = Hypothesis {
                     unit: narrow(cells),
                     phase: narrow(phase),
-                    sub_unit: narrow(sub),
+                    sub_unit: narrow(sub.unit),
+                    small_unit: narrow(sub.small_unit),
+                    ratio: sub.ratio,
                 };
-                list.push((hypothesis, share * phase_weight / phase_total * sub_weight / sub_total));
+                list.push((
+                    hypothesis,
+                    share * phase_weight / phase_total * sub.weight / sub_total,
+                ));
             }
         }
     }
     let total: f64 = list.iter().map(|h| h.1).sum();
     if total > 0.0 {
-        list.iter_mut().for_each(|h| h.1 *= (1.0 - NOTHING_VISIBLE) / total);
+        list.iter_mut()
+            .for_each(|h| h.1 *= (1.0 - NOTHING_VISIBLE) / total);
     }
-    list.insert(0, (Hypothesis::NOTHING, if total > 0.0 { NOTHING_VISIBLE } else { 1.0 }));
+    list.insert(
+        0,
+        (
+            Hypothesis::NOTHING,
+            if total > 0.0 { NOTHING_VISIBLE } else { 1.0 },
+        ),
+    );
     list
 }
 
@@ -131,7 +163,11 @@ fn units(capacity: Bytes) -> Vec<Unit> {
     for (odd, prior) in ODD_FACTORS {
         let mut doublings = 0;
         while odd << doublings <= most {
-            units.push(Unit { odd, doublings, prior });
+            units.push(Unit {
+                odd,
+                doublings,
+                prior,
+            });
             doublings += 1;
         }
     }
@@ -166,8 +202,10 @@ fn phases(cells: u64) -> Vec<(u64, f64)> {
     special.sort_unstable();
     special.dedup();
     let step = cells.div_ceil(64).next_power_of_two();
-    let others: Vec<u64> =
-        (1..cells.div_ceil(step)).map(|n| n * step).filter(|p| *p < cells && !special.contains(p)).collect();
+    let others: Vec<u64> = (1..cells.div_ceil(step))
+        .map(|n| n * step)
+        .filter(|p| *p < cells && !special.contains(p))
+        .collect();
     let other_weight = OTHER_PHASES / others.len().max(1) as f64;
     let mut phases = vec![(0, 1.0)];
     phases.extend(special.into_iter().map(|p| (p, SPECIAL_PHASE)));
@@ -175,12 +213,33 @@ fn phases(cells: u64) -> Vec<(u64, f64)> {
     phases
 }
 
-/// Sub-units with their weights: none, a half, a third, a quarter, as far as they are whole cells.
-fn sub_units(cells: u64) -> Vec<(u64, f64)> {
-    let mut subs = vec![(0, 1.0)];
-    for part in [2, 3, 4] {
-        if cells % part == 0 {
-            subs.push((cells / part, SUB_UNIT));
+struct SubUnit {
+    unit: u64,
+    small_unit: u64,
+    ratio: u8,
+    weight: f64,
+}
+
+/// Sub-units with their weights: none, a half, a third, a quarter, or a half and a quarter, as far
+/// as they are whole cells; each with every ratio of costs.
+fn sub_units(cells: u64) -> Vec<SubUnit> {
+    let mut subs = vec![SubUnit {
+        unit: 0,
+        small_unit: 0,
+        ratio: 0,
+        weight: 1.0,
+    }];
+    for (part, small_part) in [(2, 0), (2, 4), (3, 0), (4, 0)] {
+        if cells % part != 0 || (small_part != 0 && cells % small_part != 0) {
+            continue;
+        }
+        for ratio in 0..SUB_RATIOS.len() as u8 {
+            subs.push(SubUnit {
+                unit: cells / part,
+                small_unit: cells.checked_div(small_part).unwrap_or(0),
+                ratio,
+                weight: SUB_UNIT / SUB_RATIOS.len() as f64,
+            });
         }
     }
     subs
@@ -191,8 +250,10 @@ mod tests {
     use super::*;
 
     fn sizes(capacity: Bytes) -> Vec<u64> {
-        let mut sizes: Vec<u64> =
-            all(capacity, |_| 1.0).iter().map(|(h, _)| u64::from(h.unit) * CELL.get()).collect();
+        let mut sizes: Vec<u64> = all(capacity, |_| 1.0)
+            .iter()
+            .map(|(h, _)| u64::from(h.unit) * CELL.get())
+            .collect();
         sizes.dedup();
         sizes
     }
@@ -202,7 +263,9 @@ mod tests {
         let list = all(Bytes::gib(16), |_| 1.0);
         assert!((list.iter().map(|h| h.1).sum::<f64>() - 1.0).abs() < 1e-9);
         let sizes = sizes(Bytes::gib(16));
-        for mib in [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 18, 20, 24, 28, 32, 36, 40, 48, 64, 96, 128] {
+        for mib in [
+            1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 18, 20, 24, 28, 32, 36, 40, 48, 64, 96, 128,
+        ] {
             assert!(sizes.contains(&(mib << 20)), "{mib} MiB");
         }
         assert!(sizes.contains(&(3 << 19)));
@@ -213,7 +276,10 @@ mod tests {
     fn every_phase_of_eight_mebibytes_is_thought_of() {
         let list = all(Bytes::gib(16), |_| 1.0);
         for phase in 0..16 {
-            assert!(list.iter().any(|(h, _)| h.unit == 16 && h.phase == phase), "{phase}");
+            assert!(
+                list.iter().any(|(h, _)| h.unit == 16 && h.phase == phase),
+                "{phase}"
+            );
         }
     }
 
@@ -225,11 +291,18 @@ mod tests {
 
     #[test]
     fn levels_follow_phase_and_sub_unit() {
-        let h = Hypothesis { unit: 24, phase: 8, sub_unit: 8 };
+        let h = Hypothesis {
+            unit: 24,
+            phase: 8,
+            sub_unit: 8,
+            small_unit: 4,
+            ratio: 1,
+        };
         assert_eq!(h.level(8), Level::Full);
         assert_eq!(h.level(32), Level::Full);
         assert_eq!(h.level(0), Level::Sub);
         assert_eq!(h.level(24), Level::Sub);
+        assert_eq!(h.level(4), Level::Small);
         assert_eq!(h.level(25), Level::None);
         assert_eq!(Hypothesis::NOTHING.level(0), Level::None);
     }

@@ -1,11 +1,11 @@
 //! How probable each hypothesis is, given the differences measured so far.
 
 use super::grid::Cell;
-use super::hypothesis::{Hypothesis, Level};
+use super::hypothesis::{Hypothesis, Level, SUB_RATIOS};
 use crate::geometry::stats::{log_sum_exp, t3_density};
 
 /// Steps of the cost of a boundary that are compared, relative to the noise of a difference.
-const STEPS: usize = 16;
+pub const STEPS: usize = 16;
 
 /// The smallest step considered, in units of the noise: half of it cannot be told from nothing
 /// within any number of reads worth spending.
@@ -17,20 +17,16 @@ const STEP_RATIO: f64 = 1.35;
 
 /// Boundaries differ among themselves by about this share of their cost (scatter between the lines
 /// of one plateau in published scans); it also bridges the gap between two steps.
-const STEP_SPREAD: f64 = 0.15;
+pub const STEP_SPREAD: f64 = 0.15;
 
 /// Share of boundaries that show no cost: remapped blocks, or parts kept in another cell mode.
-const MISS: f64 = 0.15;
+pub const MISS: f64 = 0.15;
 
 /// Share of ordinary places that show some cost, for finer structure that no hypothesis knows.
 const STRAY: f64 = 0.03;
 
-/// Cost of a sub-unit boundary relative to that of an erase block (0.35 to 0.7 on the two-level
-/// cards of the flashbench list; averaged over).
-const SUB_RATIOS: [f64; 3] = [0.35, 0.5, 0.7];
-
 /// Hypotheses this far (in natural logarithms) behind the best are not followed any more.
-const HOPELESS: f64 = 40.0;
+const HOPELESS: f64 = 30.0;
 
 /// One difference `on − (pre + post)/2` at a cell, in seconds.
 #[derive(Clone, Copy, Debug)]
@@ -60,6 +56,17 @@ pub struct Posterior {
     total: f64,
 }
 
+/// A hypothesis that candidate places are judged by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Judge {
+    /// What it says.
+    pub hypothesis: Hypothesis,
+    /// How probable it is.
+    pub probability: f64,
+    /// How probable each step size is, given the hypothesis.
+    pub steps: [f64; STEPS],
+}
+
 /// A size and phase with its probability.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Leader {
@@ -67,7 +74,7 @@ pub struct Leader {
     pub hypothesis: Hypothesis,
     /// Probability of size and phase together, whatever the sub-unit.
     pub probability: f64,
-    /// Probability of this very sub-unit (or of none), given size and phase.
+    /// Probability of this very sub-unit (or of none), whatever its cost, given size and phase.
     pub sub_probability: f64,
 }
 
@@ -85,7 +92,12 @@ impl Posterior {
                 alive: true,
             })
             .collect();
-        let mut posterior = Posterior { entries, observations: Vec::new(), scale, total: 0.0 };
+        let mut posterior = Posterior {
+            entries,
+            observations: Vec::new(),
+            scale,
+            total: 0.0,
+        };
         posterior.weigh();
         posterior
     }
@@ -125,7 +137,7 @@ impl Posterior {
     fn multiply(&mut self, observation: Observation) {
         let table = densities(observation.difference, self.scale);
         for entry in self.entries.iter_mut().filter(|e| e.alive) {
-            let row = &table[entry.hypothesis.level(observation.cell) as usize];
+            let row = &table[row(&entry.hypothesis, observation.cell)];
             for (sum, density) in entry.log_likelihood.iter_mut().zip(row) {
                 *sum += density;
             }
@@ -142,43 +154,66 @@ impl Posterior {
         for entry in &mut self.entries {
             entry.alive &= entry.log_weight >= top - HOPELESS;
         }
-        let alive: Vec<f64> = self.entries.iter().filter(|e| e.alive).map(|e| e.log_weight).collect();
-        self.total = log_sum_exp(&alive);
-    }
-
-    /// The hypotheses that matter with their probabilities, best first, at most `most`.
-    pub fn best(&self, most: usize) -> Vec<(Hypothesis, f64)> {
-        let mut list: Vec<(Hypothesis, f64)> = self
+        let alive: Vec<f64> = self
             .entries
             .iter()
             .filter(|e| e.alive)
-            .map(|e| (e.hypothesis, (e.log_weight - self.total).exp()))
+            .map(|e| e.log_weight)
             .collect();
+        self.total = log_sum_exp(&alive);
+    }
+
+    /// The hypotheses that matter, best first, at most `most`.
+    pub fn best(&self, most: usize) -> Vec<Judge> {
+        let mut list: Vec<&Entry> = self.entries.iter().filter(|e| e.alive).collect();
         let most = most.min(list.len());
         if most < list.len() {
-            list.select_nth_unstable_by(most, |a, b| b.1.total_cmp(&a.1));
+            list.select_nth_unstable_by(most, |a, b| b.log_weight.total_cmp(&a.log_weight));
             list.truncate(most);
         }
-        list.sort_by(|a, b| b.1.total_cmp(&a.1));
-        list
+        list.sort_by(|a, b| b.log_weight.total_cmp(&a.log_weight));
+        list.into_iter()
+            .map(|e| Judge {
+                hypothesis: e.hypothesis,
+                probability: (e.log_weight - self.total).exp(),
+                steps: step_weights(e),
+            })
+            .collect()
     }
 
     /// Sizes and phases by probability, best first; "nothing visible" is one of them.
     pub fn leaders(&self) -> Vec<Leader> {
         let mut leaders: Vec<Leader> = Vec::new();
-        // Entries of one size and phase follow one another in the prior's list.
+        // Entries of one size and phase follow one another in the prior's list, and within them
+        // those of one sub-unit.
+        let mut sub = (0, 0.0);
         for entry in self.entries.iter().filter(|e| e.alive) {
             let probability = (entry.log_weight - self.total).exp();
             let hypothesis = entry.hypothesis;
             match leaders.last_mut() {
-                Some(l) if (l.hypothesis.unit, l.hypothesis.phase) == (hypothesis.unit, hypothesis.phase) => {
-                    if probability > l.sub_probability {
+                Some(l)
+                    if (l.hypothesis.unit, l.hypothesis.phase)
+                        == (hypothesis.unit, hypothesis.phase) =>
+                {
+                    sub = if sub.0 == hypothesis.sub_unit {
+                        (sub.0, sub.1 + probability)
+                    } else {
+                        (hypothesis.sub_unit, probability)
+                    };
+                    if sub.1 > l.sub_probability || l.hypothesis.sub_unit == hypothesis.sub_unit {
                         l.hypothesis = hypothesis;
-                        l.sub_probability = probability;
+                        l.sub_probability = sub.1;
                     }
                     l.probability += probability;
                 }
-                _ => leaders.push(Leader { hypothesis, probability, sub_probability: probability }),
+                _ => {
+                    sub = (hypothesis.sub_unit, probability);
+                    leaders.push(Leader {
+                        hypothesis,
+                        probability,
+                        sub_probability: probability,
+                    });
+                }
             }
         }
         for leader in &mut leaders {
@@ -189,21 +224,50 @@ impl Posterior {
     }
 }
 
-/// ln density of a difference for each level and step size.
-fn densities(difference: f64, scale: f64) -> [[f64; STEPS]; 3] {
-    let mut table = [[0.0; STEPS]; 3];
+/// How probable each step size is for an entry.
+fn step_weights(entry: &Entry) -> [f64; STEPS] {
+    let total = log_sum_exp(&entry.log_likelihood);
+    entry.log_likelihood.map(|l| (l - total).exp())
+}
+
+/// Rows of [`densities`]: nothing, a full boundary, then every sub-ratio and its square.
+pub const ROWS: usize = 2 + 2 * SUB_RATIOS.len();
+
+/// The row that a hypothesis takes at a cell.
+pub fn row(hypothesis: &Hypothesis, cell: Cell) -> usize {
+    let ratio = usize::from(hypothesis.ratio);
+    match hypothesis.level(cell) {
+        Level::None => 0,
+        Level::Full => 1,
+        Level::Sub => 2 + ratio,
+        Level::Small => 2 + SUB_RATIOS.len() + ratio,
+    }
+}
+
+/// ln density of a difference for each row and step size.
+fn densities(difference: f64, scale: f64) -> [[f64; STEPS]; ROWS] {
+    let mut table = [[0.0; STEPS]; ROWS];
     let nothing = t3_density(difference, 0.0, scale);
-    let mut step = SMALLEST_STEP * scale;
     for n in 0..STEPS {
-        let around = |cost: f64| t3_density(difference, cost, scale.hypot(STEP_SPREAD * cost));
+        let step = step(n, scale);
         let stray = t3_density(difference, step / 2.0, (1.5 * scale).hypot(0.3 * step));
-        let sub = SUB_RATIOS.iter().map(|r| around(r * step)).sum::<f64>() / SUB_RATIOS.len() as f64;
-        table[Level::None as usize][n] = ((1.0 - STRAY) * nothing + STRAY * stray).ln();
-        table[Level::Sub as usize][n] = ((1.0 - MISS) * sub + MISS * nothing).ln();
-        table[Level::Full as usize][n] = ((1.0 - MISS) * around(step) + MISS * nothing).ln();
-        step *= STEP_RATIO;
+        table[0][n] = ((1.0 - STRAY) * nothing + STRAY * stray).ln();
+        let boundary = |cost: f64| {
+            let density = t3_density(difference, cost, scale.hypot(STEP_SPREAD * cost));
+            ((1.0 - MISS) * density + MISS * nothing).ln()
+        };
+        table[1][n] = boundary(step);
+        for (r, ratio) in SUB_RATIOS.iter().enumerate() {
+            table[2 + r][n] = boundary(ratio * step);
+            table[2 + SUB_RATIOS.len() + r][n] = boundary(ratio * ratio * step);
+        }
     }
     table
+}
+
+/// The `n`th step size for this noise.
+pub fn step(n: usize, scale: f64) -> f64 {
+    SMALLEST_STEP * scale * STEP_RATIO.powi(i32::try_from(n).unwrap_or(0))
 }
 
 #[cfg(test)]
@@ -219,11 +283,19 @@ mod tests {
     #[test]
     fn noiseless_differences_single_out_their_lattice() {
         let mut posterior = Posterior::new(&prior(), 10e-6);
-        let truth = Hypothesis { unit: 24, phase: 8, sub_unit: 0 };
+        let truth = Hypothesis {
+            unit: 24,
+            phase: 8,
+            ..Hypothesis::NOTHING
+        };
         let observations: Vec<Observation> = (100..400)
             .map(|cell| Observation {
                 cell,
-                difference: if truth.level(cell) == Level::Full { 200e-6 } else { 0.0 },
+                difference: if truth.level(cell) == Level::Full {
+                    200e-6
+                } else {
+                    0.0
+                },
             })
             .collect();
         posterior.observe(&observations);
@@ -235,7 +307,12 @@ mod tests {
     #[test]
     fn no_differences_at_all_mean_nothing_visible() {
         let mut posterior = Posterior::new(&prior(), 10e-6);
-        let flat: Vec<Observation> = (32..8192).map(|cell| Observation { cell, difference: 0.0 }).collect();
+        let flat: Vec<Observation> = (32..8192)
+            .map(|cell| Observation {
+                cell,
+                difference: 0.0,
+            })
+            .collect();
         posterior.observe(&flat);
         assert_eq!(posterior.leaders()[0].hypothesis, Hypothesis::NOTHING);
         assert!(posterior.leaders()[0].probability > 0.99);
@@ -243,8 +320,12 @@ mod tests {
 
     #[test]
     fn rescaling_is_the_same_as_starting_with_the_right_scale() {
-        let data: Vec<Observation> =
-            (0..64).map(|n| Observation { cell: n * 7, difference: f64::from(n % 5) * 20e-6 }).collect();
+        let data: Vec<Observation> = (0..64)
+            .map(|n| Observation {
+                cell: n * 7,
+                difference: f64::from(n % 5) * 20e-6,
+            })
+            .collect();
         let mut right = Posterior::new(&prior(), 12e-6);
         right.observe(&data);
         let mut corrected = Posterior::new(&prior(), 50e-6);

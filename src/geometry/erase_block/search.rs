@@ -23,8 +23,11 @@ const BATCH: usize = 16;
 /// Triples that belong to the noise stage: they tell the noise before anything is decided.
 const PILOT: usize = 48;
 
-/// A size and phase this probable is put to the test. Well above the 0.99 of a confirmation,
-/// because a few boundaries without cost break the nominal level.
+/// A size and phase this probable is put to the test.
+const WORTH_A_TEST: f64 = 0.99;
+
+/// A size and phase this probable is settled. Well above the 0.99 of a confirmation, because
+/// boundaries without cost break the nominal level of the posterior.
 const STANDS_OUT: f64 = 1.0 - 1e-4;
 
 /// At least this many differences before anything stands out.
@@ -170,7 +173,11 @@ impl Search {
     }
 
     fn read_size(&self) -> Bytes {
-        self.setup.read_sizes[self.sizes.len().saturating_sub(1).min(self.setup.read_sizes.len() - 1)]
+        self.setup.read_sizes[self
+            .sizes
+            .len()
+            .saturating_sub(1)
+            .min(self.setup.read_sizes.len() - 1)]
     }
 
     /// Decide what the search turns to.
@@ -178,10 +185,12 @@ impl Search {
         let Some(now) = self.sizes.last() else { return };
         let count = now.posterior.count();
         let leaders = now.posterior.leaders();
-        let Some(leader) = leaders.first() else { return };
+        let Some(leader) = leaders.first() else {
+            return;
+        };
         let nothing = leader.hypothesis == Hypothesis::NOTHING;
         if !nothing
-            && leader.probability >= STANDS_OUT
+            && leader.probability >= WORTH_A_TEST
             && count >= FEWEST
             && self.confirmations < MOST_CONFIRMATIONS
             && self.setup.may_confirm
@@ -196,7 +205,11 @@ impl Search {
         }
         let settled = leader.probability >= STANDS_OUT && !nothing && count >= FEWEST;
         let flat = nothing && leader.probability >= FLAT && count >= FLAT_AFTER;
-        let most = if self.sizes.len() == 1 { MOST_AT_FIRST_SIZE } else { MOST_AT_OTHER_SIZES };
+        let most = if self.sizes.len() == 1 {
+            MOST_AT_FIRST_SIZE
+        } else {
+            MOST_AT_OTHER_SIZES
+        };
         // Blank places count too: a stick that was hardly written must come to an end.
         let spent = self.asked >= 2 * most || now.triples.len() >= most;
         if settled {
@@ -222,7 +235,12 @@ impl Search {
         self.asked = 0;
         self.level.start_again();
         // Until the first batch is in, the scatter of single reads stands in for the noise.
-        let times: Vec<f64> = self.setup.singles.iter().map(|s| s.time.as_secs_f64()).collect();
+        let times: Vec<f64> = self
+            .setup
+            .singles
+            .iter()
+            .map(|s| s.time.as_secs_f64())
+            .collect();
         let guess = (1.5f64.sqrt() * crate::geometry::stats::mad_sigma(&times)).max(1e-6);
         self.sizes.push(AtSize {
             read_size,
@@ -233,14 +251,19 @@ impl Search {
 
     /// Add usable triples to the posterior of the current read size.
     fn learn(&mut self, triples: &[Triple]) {
-        let Some(now) = self.sizes.last_mut() else { return };
+        let Some(now) = self.sizes.last_mut() else {
+            return;
+        };
         now.triples.extend_from_slice(triples);
         let observations: Vec<Observation> = triples
             .iter()
             .filter(|t| t.site.at.is_multiple_of(CELL))
             .filter_map(|t| {
                 let cell = u32::try_from(t.site.at.get() / CELL.get()).ok()?;
-                Some(Observation { cell, difference: difference(t) })
+                Some(Observation {
+                    cell,
+                    difference: difference(t),
+                })
             })
             .collect();
         let noise = signal::noise(&now.triples);
@@ -254,9 +277,18 @@ impl Search {
         }
     }
 
+    /// Whether the size under test is settled in the posterior, too.
+    fn stands_out(&self, confirmation: &Confirmation) -> bool {
+        self.sizes.last().is_some_and(|now| {
+            verdict::leader_of(&now.posterior, confirmation.unit(), confirmation.phase())
+                .is_some_and(|l| l.probability >= STANDS_OUT)
+        })
+    }
+
     fn conclude_confirmation(&mut self, confirmation: Confirmation) {
         match confirmation.outcome() {
             Outcome::Open => self.stage = Stage::Confirm(confirmation),
+            Outcome::Confirmed if !self.stands_out(&confirmation) => self.stage = Stage::Search,
             Outcome::Confirmed => {
                 self.winner = Some(Winner {
                     size_index: self.sizes.len() - 1,
@@ -311,7 +343,9 @@ impl Inquiry for Search {
                     let posterior = &self.sizes.last()?.posterior;
                     choose::batch(posterior, &mut self.grid, BATCH, &mut self.rng)
                 }
-                Stage::Confirm(confirmation) => confirmation.batch(&mut self.grid, BATCH, &mut self.rng),
+                Stage::Confirm(confirmation) => {
+                    confirmation.batch(&mut self.grid, BATCH, &mut self.rng)
+                }
                 Stage::Fine(fine) => {
                     let sites = fine.batch(&mut self.grid, BATCH, &mut self.rng);
                     if sites.is_empty() {
@@ -333,7 +367,10 @@ impl Inquiry for Search {
             if matches!(self.stage, Stage::Pilot) {
                 self.pilot += sites.len();
             }
-            return Some(Batch { sites, read_size: self.read_size() });
+            return Some(Batch {
+                sites,
+                read_size: self.read_size(),
+            });
         }
     }
 

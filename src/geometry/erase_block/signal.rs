@@ -28,15 +28,25 @@ pub enum Blank {
 /// How blank places behave, judged from single reads.
 pub fn blank_places(singles: &[Single]) -> Blank {
     let times = |content: Content| -> Vec<f64> {
-        singles.iter().filter(|s| s.content == content).map(|s| s.time.as_secs_f64()).collect()
+        singles
+            .iter()
+            .filter(|s| s.content == content)
+            .map(|s| s.time.as_secs_f64())
+            .collect()
     };
     let (blank, data) = (times(Content::Blank), times(Content::Data));
     if blank.len() < FEWEST_COMPARED || data.len() < FEWEST_COMPARED {
         // Too few to compare. Between written ones a few blank places cost little when left out.
-        return if data.len() >= FEWEST_COMPARED { Blank::Unmapped } else { Blank::Ordinary };
+        return if data.len() >= FEWEST_COMPARED {
+            Blank::Unmapped
+        } else {
+            Blank::Ordinary
+        };
     }
     let gain = median(&data) - median(&blank);
-    let error = (mad_sigma(&data).powi(2) / data.len() as f64 + mad_sigma(&blank).powi(2) / blank.len() as f64).sqrt();
+    let error = (mad_sigma(&data).powi(2) / data.len() as f64
+        + mad_sigma(&blank).powi(2) / blank.len() as f64)
+        .sqrt();
     if gain > BLANK_DEVIATIONS * 1.2533 * error && gain > 0.05 * median(&data) {
         Blank::Unmapped
     } else {
@@ -46,7 +56,10 @@ pub fn blank_places(singles: &[Single]) -> Blank {
 
 /// Share of single reads that came back blank.
 pub fn blank_share(singles: &[Single]) -> f64 {
-    let blank = singles.iter().filter(|s| s.content == Content::Blank).count();
+    let blank = singles
+        .iter()
+        .filter(|s| s.content == Content::Blank)
+        .count();
     blank as f64 / singles.len().max(1) as f64
 }
 
@@ -58,11 +71,22 @@ pub fn difference(triple: &Triple) -> f64 {
 /// The noise of a difference, from the comparison reads alone: `pre − post` has variance 2σ², a
 /// difference 1.5σ². The boundaries themselves do not enter.
 pub fn noise(triples: &[Triple]) -> f64 {
-    let wings: Vec<f64> = triples.iter().map(|t| t.pre.as_secs_f64() - t.post.as_secs_f64()).collect();
-    let base = median(&triples.iter().map(|t| t.pre.as_secs_f64()).collect::<Vec<_>>());
+    let wings: Vec<f64> = triples
+        .iter()
+        .map(|t| t.pre.as_secs_f64() - t.post.as_secs_f64())
+        .collect();
+    let base = median(
+        &triples
+            .iter()
+            .map(|t| t.pre.as_secs_f64())
+            .collect::<Vec<_>>(),
+    );
     // Half of the decile spread guards against a median deviation of zero under quantisation; a
     // thousandth of the time against times that never vary.
-    let sigma = mad_sigma(&wings).max(0.5 * decile_sigma(&wings)).max(base * 1e-3).max(1e-9);
+    let sigma = mad_sigma(&wings)
+        .max(0.5 * decile_sigma(&wings))
+        .max(base * 1e-3)
+        .max(1e-9);
     0.75f64.sqrt() * sigma
 }
 
@@ -78,14 +102,19 @@ pub struct Level {
 impl Level {
     /// Another read size has another level; what was set aside stays counted.
     pub fn start_again(&mut self) {
-        *self = Level { disturbed: self.disturbed, ..Level::default() };
+        *self = Level {
+            disturbed: self.disturbed,
+            ..Level::default()
+        };
     }
 
     /// Whether a batch may be used. One that moved is set aside; when the next one agrees with it,
     /// that is the new level.
     pub fn accepts(&mut self, batch: &[Triple]) -> bool {
-        let wings: Vec<f64> =
-            batch.iter().flat_map(|t| [t.pre.as_secs_f64(), t.post.as_secs_f64()]).collect();
+        let wings: Vec<f64> = batch
+            .iter()
+            .flat_map(|t| [t.pre.as_secs_f64(), t.post.as_secs_f64()])
+            .collect();
         if wings.is_empty() {
             return true;
         }
@@ -120,13 +149,20 @@ mod tests {
     use std::time::Duration;
 
     fn single(micros: u64, content: Content) -> Single {
-        Single { at: Bytes::ZERO, time: Duration::from_micros(micros), content }
+        Single {
+            at: Bytes::ZERO,
+            time: Duration::from_micros(micros),
+            content,
+        }
     }
 
     fn batch(level: u64) -> Vec<Triple> {
         (0..16)
             .map(|n| Triple {
-                site: Site { at: Bytes::mib(16 + n), wing: Bytes::kib(256) },
+                site: Site {
+                    at: Bytes::mib(16 + n),
+                    wing: Bytes::kib(256),
+                },
                 read_size: Bytes(4096),
                 pre: Duration::from_micros(level + n),
                 on: Duration::from_micros(level + 2 * n),
@@ -138,14 +174,28 @@ mod tests {
 
     #[test]
     fn fast_blank_places_are_unmapped_and_slow_ones_are_zeros() {
-        let mut singles: Vec<Single> = (0..100).map(|n| single(800 + n % 20, Content::Data)).collect();
+        let mut singles: Vec<Single> = (0..100)
+            .map(|n| single(800 + n % 20, Content::Data))
+            .collect();
         singles.extend((0..100).map(|n| single(300 + n % 20, Content::Blank)));
         assert_eq!(blank_places(&singles), Blank::Unmapped);
         assert!((blank_share(&singles) - 0.5).abs() < 1e-12);
-        let zeros: Vec<Single> =
-            (0..200).map(|n| single(800 + n % 20, if n < 100 { Content::Data } else { Content::Blank })).collect();
+        let zeros: Vec<Single> = (0..200)
+            .map(|n| {
+                single(
+                    800 + n % 20,
+                    if n < 100 {
+                        Content::Data
+                    } else {
+                        Content::Blank
+                    },
+                )
+            })
+            .collect();
         assert_eq!(blank_places(&zeros), Blank::Ordinary);
-        let all_blank: Vec<Single> = (0..100).map(|n| single(300 + n % 20, Content::Blank)).collect();
+        let all_blank: Vec<Single> = (0..100)
+            .map(|n| single(300 + n % 20, Content::Blank))
+            .collect();
         assert_eq!(blank_places(&all_blank), Blank::Ordinary);
     }
 

@@ -114,7 +114,10 @@ pub(super) struct Record<'a> {
 
 /// Whether "nothing visible" leads.
 pub(super) fn is_flat(posterior: &Posterior) -> bool {
-    posterior.leaders().first().is_none_or(|l| l.hypothesis == Hypothesis::NOTHING)
+    posterior
+        .leaders()
+        .first()
+        .is_none_or(|l| l.hypothesis == Hypothesis::NOTHING)
 }
 
 /// A few words for a progress line.
@@ -124,7 +127,11 @@ pub(super) fn standing(size: Option<&AtSize>, winner: Option<&Winner>) -> String
     }
     match size.and_then(|s| s.posterior.leaders().first().copied()) {
         Some(l) if l.probability >= 0.5 && l.hypothesis != Hypothesis::NOTHING => {
-            format!("{} at {:.0} %", bytes(l.hypothesis.unit), 100.0 * l.probability)
+            format!(
+                "{} at {:.0} %",
+                bytes(l.hypothesis.unit),
+                100.0 * l.probability
+            )
         }
         Some(l) if l.probability >= 0.5 => "no boundary so far".to_owned(),
         _ => "open".to_owned(),
@@ -170,7 +177,15 @@ pub(super) fn conclude(record: Record<'_>) -> Found {
         }
         _ => untold(&record, &mut evidence, &mut warnings),
     };
-    Found { erase_block: EraseBlock { evidence, ..erase_block }, chart, warnings, stopped_by }
+    Found {
+        erase_block: EraseBlock {
+            evidence,
+            ..erase_block
+        },
+        chart,
+        warnings,
+        stopped_by,
+    }
 }
 
 /// The best size and phase, if any is probable enough to be told.
@@ -178,12 +193,14 @@ fn candidate<'a>(record: &Record<'a>) -> Option<Candidate<'a>> {
     if let Some(winner) = record.winner {
         let at = &record.sizes[winner.size_index];
         // A size below the search grid lives in the posterior as its visible multiple.
-        let leader = at.posterior.leaders().into_iter().find(|l| {
-            bytes(l.hypothesis.unit).is_multiple_of(winner.unit)
-                && bytes(l.hypothesis.phase).get() % winner.unit.get() == winner.phase.get()
-        })?;
+        let leader = leader_of(&at.posterior, winner.unit, winner.phase)?;
         if leader.probability >= LIKELY {
-            return Some(Candidate { at, leader, unit: winner.unit, phase: winner.phase });
+            return Some(Candidate {
+                at,
+                leader,
+                unit: winner.unit,
+                phase: winner.phase,
+            });
         }
     }
     record
@@ -201,6 +218,23 @@ fn candidate<'a>(record: &Record<'a>) -> Option<Candidate<'a>> {
         })
 }
 
+/// The most probable entry that is this size and phase. A size below the search grid lives in the
+/// posterior as its visible multiple.
+pub(super) fn leader_of(posterior: &Posterior, unit: Bytes, phase: Bytes) -> Option<Leader> {
+    let whole = |l: &Leader| match unit.is_multiple_of(CELL) {
+        true => bytes(l.hypothesis.unit) == unit && bytes(l.hypothesis.phase) == phase,
+        false => {
+            bytes(l.hypothesis.unit).is_multiple_of(unit)
+                && bytes(l.hypothesis.phase).get() % unit.get() == phase.get()
+        }
+    };
+    posterior
+        .leaders()
+        .into_iter()
+        .filter(|l| l.hypothesis != Hypothesis::NOTHING)
+        .find(whole)
+}
+
 fn micros(seconds: f64) -> String {
     format!("{:.3}", seconds * 1e6)
         .trim_end_matches('0')
@@ -214,8 +248,18 @@ fn micros(seconds: f64) -> String {
 }
 
 /// A size and phase is told.
-fn told(record: &Record<'_>, candidate: &Candidate<'_>, verdict: Verdict, evidence: &mut Vec<String>) -> EraseBlock {
-    let Candidate { at, leader, unit, phase } = candidate;
+fn told(
+    record: &Record<'_>,
+    candidate: &Candidate<'_>,
+    verdict: Verdict,
+    evidence: &mut Vec<String>,
+) -> EraseBlock {
+    let Candidate {
+        at,
+        leader,
+        unit,
+        phase,
+    } = candidate;
     let grid = Alignment::new(*unit, *phase);
     let (mut on, mut off) = (Vec::new(), Vec::new());
     for triple in &at.triples {
@@ -223,8 +267,17 @@ fn told(record: &Record<'_>, candidate: &Candidate<'_>, verdict: Verdict, eviden
         let list = if is_boundary { &mut on } else { &mut off };
         list.push(difference(triple));
     }
-    let base = median(&at.triples.iter().map(|t| t.pre.as_secs_f64()).collect::<Vec<_>>());
-    let phase_text = if *phase == Bytes::ZERO { String::new() } else { format!(" from {phase} on") };
+    let base = median(
+        &at.triples
+            .iter()
+            .map(|t| t.pre.as_secs_f64())
+            .collect::<Vec<_>>(),
+    );
+    let phase_text = if *phase == Bytes::ZERO {
+        String::new()
+    } else {
+        format!(" from {phase} on")
+    };
     evidence.push(format!(
         "a read of {} across a multiple of {unit}{phase_text} takes {} longer (± {}, {} places) on top of {}; at {} other places the difference is {}",
         at.read_size,
@@ -236,9 +289,10 @@ fn told(record: &Record<'_>, candidate: &Candidate<'_>, verdict: Verdict, eviden
         micros(trimmed_mean(&off)),
     ));
     let leaders = at.posterior.leaders();
-    let runner_up = leaders
-        .iter()
-        .find(|l| l.hypothesis != Hypothesis::NOTHING && bytes(l.hypothesis.unit) != bytes(leader.hypothesis.unit));
+    let runner_up = leaders.iter().find(|l| {
+        l.hypothesis != Hypothesis::NOTHING
+            && bytes(l.hypothesis.unit) != bytes(leader.hypothesis.unit)
+    });
     evidence.push(match runner_up {
         Some(second) => format!(
             "probability of this size and phase among {} tried: {:.4}; next best is {} with {:.1e}",
@@ -247,7 +301,10 @@ fn told(record: &Record<'_>, candidate: &Candidate<'_>, verdict: Verdict, eviden
             bytes(second.hypothesis.unit),
             second.probability
         ),
-        None => format!("probability of this size and phase: {:.4}; no other size is left", leader.probability),
+        None => format!(
+            "probability of this size and phase: {:.4}; no other size is left",
+            leader.probability
+        ),
     });
     match record.winner {
         Some(winner) => evidence.push(format!(
@@ -263,14 +320,16 @@ fn told(record: &Record<'_>, candidate: &Candidate<'_>, verdict: Verdict, eviden
         },
     }
     let sub = leader.hypothesis.sub_unit;
-    let sub_unit = (sub != 0 && leader.sub_probability >= SUB_NAMED && *unit == bytes(leader.hypothesis.unit))
-        .then(|| bytes(sub));
+    let sub_unit =
+        (sub != 0 && leader.sub_probability >= SUB_NAMED && *unit == bytes(leader.hypothesis.unit))
+            .then(|| bytes(sub));
     if let Some(sub_unit) = sub_unit {
         let cost: Vec<f64> = at
             .triples
             .iter()
             .filter(|t| {
-                u32::try_from(t.site.at.get() / CELL.get()).is_ok_and(|c| leader.hypothesis.level(c) == Level::Sub)
+                u32::try_from(t.site.at.get() / CELL.get())
+                    .is_ok_and(|c| leader.hypothesis.level(c) == Level::Sub)
                     && t.site.at.is_multiple_of(CELL)
             })
             .map(difference)
@@ -294,7 +353,11 @@ fn told(record: &Record<'_>, candidate: &Candidate<'_>, verdict: Verdict, eviden
 }
 
 /// Nothing can be told of the search grid: look below it, then say why.
-fn untold(record: &Record<'_>, evidence: &mut Vec<String>, warnings: &mut Vec<Warning>) -> (EraseBlock, Vec<ChartBar>) {
+fn untold(
+    record: &Record<'_>,
+    evidence: &mut Vec<String>,
+    warnings: &mut Vec<Warning>,
+) -> (EraseBlock, Vec<ChartBar>) {
     let triples: usize = record.sizes.iter().map(|s| s.triples.len()).sum();
     if triples == 0 {
         evidence.push("no place was compared with its neighbours".to_owned());
@@ -302,12 +365,28 @@ fn untold(record: &Record<'_>, evidence: &mut Vec<String>, warnings: &mut Vec<Wa
         if tested {
             say_blank(record, evidence);
         }
-        let verdict = if tested { Verdict::NotVisible } else { Verdict::NotTested };
-        return (EraseBlock { verdict, ..EraseBlock::default() }, Vec::new());
+        let verdict = if tested {
+            Verdict::NotVisible
+        } else {
+            Verdict::NotTested
+        };
+        return (
+            EraseBlock {
+                verdict,
+                ..EraseBlock::default()
+            },
+            Vec::new(),
+        );
     }
     if implausibly_fast(record) {
         evidence.push("the reads are answered faster than the bus allows: a cache was measured, not the flash".to_owned());
-        return (EraseBlock { verdict: Verdict::NotVisible, ..EraseBlock::default() }, Vec::new());
+        return (
+            EraseBlock {
+                verdict: Verdict::NotVisible,
+                ..EraseBlock::default()
+            },
+            Vec::new(),
+        );
     }
     let seen = record.fine.map(Fine::seen).unwrap_or_default();
     if let Some((size, differences)) = seen.first() {
@@ -333,7 +412,9 @@ fn untold(record: &Record<'_>, evidence: &mut Vec<String>, warnings: &mut Vec<Wa
     }
     for at in record.sizes {
         let leaders = at.posterior.leaders();
-        let Some(leader) = leaders.first() else { continue };
+        let Some(leader) = leaders.first() else {
+            continue;
+        };
         let noise = micros(at.posterior.scale());
         evidence.push(if leader.hypothesis == Hypothesis::NOTHING {
             format!(
@@ -362,7 +443,12 @@ fn untold(record: &Record<'_>, evidence: &mut Vec<String>, warnings: &mut Vec<Wa
     let none = record
         .sizes
         .iter()
-        .filter_map(|s| s.posterior.leaders().into_iter().find(|l| l.hypothesis == Hypothesis::NOTHING))
+        .filter_map(|s| {
+            s.posterior
+                .leaders()
+                .into_iter()
+                .find(|l| l.hypothesis == Hypothesis::NOTHING)
+        })
         .map(|l| l.probability)
         .fold(f64::INFINITY, f64::min);
     let runner_up = record
@@ -377,7 +463,11 @@ fn untold(record: &Record<'_>, evidence: &mut Vec<String>, warnings: &mut Vec<Wa
         runner_up_bytes: runner_up.map(|l| bytes(l.hypothesis.unit)),
         ..EraseBlock::default()
     };
-    let chart = record.sizes.first().map(|at| chart(at, Bytes::mib(8), Bytes::ZERO)).unwrap_or_default();
+    let chart = record
+        .sizes
+        .first()
+        .map(|at| chart(at, Bytes::mib(8), Bytes::ZERO))
+        .unwrap_or_default();
     (found, chart)
 }
 
@@ -386,7 +476,10 @@ fn say_blank(record: &Record<'_>, evidence: &mut Vec<String>) {
     if share >= 0.995 {
         evidence.push("every place read came back blank: this device may never have been written, and then it has no boundaries to show".to_owned());
     } else if record.blank == Blank::Unmapped && share > 0.02 {
-        evidence.push(format!("{:.0} % of the places came back blank and were left out", 100.0 * share));
+        evidence.push(format!(
+            "{:.0} % of the places came back blank and were left out",
+            100.0 * share
+        ));
     }
 }
 
@@ -411,14 +504,24 @@ fn warnings(record: &Record<'_>) -> Vec<Warning> {
         ));
     }
     if let Some(Stop::Failed(error)) = record.stop {
-        list.push(Warning::new("io_error", format!("the scan ended early: {error}")));
+        list.push(Warning::new(
+            "io_error",
+            format!("the scan ended early: {error}"),
+        ));
     }
     list
 }
 
 fn implausibly_fast(record: &Record<'_>) -> bool {
-    let times: Vec<f64> = record.known.singles.iter().map(|s| s.time.as_secs_f64()).collect();
-    record.known.facts.transport == Transport::Usb && !times.is_empty() && median(&times) < FASTEST_USB_READ.as_secs_f64()
+    let times: Vec<f64> = record
+        .known
+        .singles
+        .iter()
+        .map(|s| s.time.as_secs_f64())
+        .collect();
+    record.known.facts.transport == Transport::Usb
+        && !times.is_empty()
+        && median(&times) < FASTEST_USB_READ.as_secs_f64()
 }
 
 /// Cost by exact divisibility, seen from the phase: from 8 times the unit down to its 32nd part.
@@ -436,7 +539,11 @@ fn chart(at: &AtSize, unit: Bytes, phase: Bytes) -> Vec<ChartBar> {
             .map(difference)
             .collect();
         if costs.len() >= 3 {
-            bars.push(ChartBar { boundary: Bytes(boundary), cost_us: trimmed_mean(&costs) * 1e6, places: costs.len() });
+            bars.push(ChartBar {
+                boundary: Bytes(boundary),
+                cost_us: trimmed_mean(&costs) * 1e6,
+                places: costs.len(),
+            });
         }
         if boundary % 2 == 1 || boundary <= CELL.get() {
             break;
