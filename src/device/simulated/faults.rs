@@ -28,8 +28,7 @@ impl Faults {
     /// An access begins: how many nanoseconds it hangs, or that the stick is gone.
     pub(super) fn access(&mut self, at: Bytes) -> Result<f64, AccessError> {
         self.accesses += 1;
-        let pulled = self.keys.vanish_after.is_some_and(|n| self.accesses > n);
-        if pulled || (self.power_is_cut && self.keys.power_cut == PowerCut::Gone) {
+        if self.is_gone() {
             return Err(AccessError::Gone { at: at.get() });
         }
         Ok(match self.keys.hang {
@@ -67,9 +66,15 @@ impl Faults {
         surviving
     }
 
-    /// Whether the stick was pulled or its power cut.
+    /// Whether the host no longer finds the stick.
+    pub(super) fn is_gone(&self) -> bool {
+        let pulled = self.keys.vanish_after.is_some_and(|n| self.accesses > n);
+        pulled || (self.power_is_cut && self.keys.power_cut == PowerCut::Gone)
+    }
+
+    /// Whether the stick was pulled or its power cut, seen by the host or not.
     pub(super) fn is_over(&self) -> bool {
-        self.power_is_cut || self.keys.vanish_after.is_some_and(|n| self.accesses > n)
+        self.power_is_cut || self.is_gone()
     }
 
     /// Plugged in again: what was pulled or cut works once more and stays so.

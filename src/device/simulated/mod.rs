@@ -10,15 +10,18 @@ mod clock;
 mod faults;
 mod lru;
 mod noise;
+mod open_units;
 pub mod profile;
 mod read_model;
 mod registry;
 mod rng;
 mod store;
+mod write_model;
 
 pub use profile::{Profile, ProfileError, builtin_names};
+pub use write_model::Wear;
 
-use super::{AccessError, ReadDevice, check_access};
+use super::{AccessError, Device, ReadDevice, check_access};
 use crate::topology::Facts;
 use crate::units::{ByteRange, Bytes};
 use clock::Clock;
@@ -28,6 +31,7 @@ use read_model::ReadModel;
 use registry::Medium;
 use std::time::Duration;
 use store::Store;
+use write_model::WriteModel;
 
 /// A stick that exists only here.
 pub struct SimulatedStick {
@@ -36,6 +40,8 @@ pub struct SimulatedStick {
     clock: Clock,
     noise: Noise,
     reader: ReadModel,
+    writer: WriteModel,
+    relative_sigma: f64,
     faults: Faults,
     medium: Medium,
 }
@@ -94,6 +100,8 @@ impl SimulatedStick {
             clock: Clock::new(profile.noise.quantum),
             noise: Noise::new(&profile.noise, seed),
             reader: ReadModel::new(profile),
+            writer: WriteModel::new(profile),
+            relative_sigma: profile.write.relative_sigma,
             faults,
             medium,
         }
@@ -105,18 +113,28 @@ impl SimulatedStick {
         self.faults.replug();
     }
 
+    /// What the flash went through since this stick was opened.
+    pub fn wear(&self) -> Wear {
+        self.writer.wear()
+    }
+
     /// The range of an access that keeps the rules, and how long it hangs.
     fn begin(&mut self, at: Bytes, buffer: &[u8]) -> Result<(ByteRange, f64), AccessError> {
         check_access(at, buffer, self.capacity, self.facts.logical_block)?;
         let hang = self.faults.access(at);
-        if self.faults.is_over() {
-            self.medium.pull();
-        }
+        self.note_end();
         let range = ByteRange {
             from: at,
             to: Bytes(at.get() + buffer.len() as u64),
         };
         Ok((range, hang?))
+    }
+
+    /// Tell the medium when the stick was pulled or its power cut.
+    fn note_end(&self) {
+        if self.faults.is_over() {
+            self.medium.pull();
+        }
     }
 }
 
@@ -154,6 +172,44 @@ impl ReadDevice for SimulatedStick {
 
     fn clock(&self) -> Duration {
         self.clock.now()
+    }
+}
+
+impl Device for SimulatedStick {
+    fn write(&mut self, at: Bytes, data: &[u8]) -> Result<Duration, AccessError> {
+        let (range, hang) = self.begin(at, data)?;
+        self.faults.check_write(range)?;
+        let block = self.facts.logical_block.bytes().get();
+        let surviving = self.faults.surviving_blocks(data.len() as u64 / block) * block;
+        // At most the length of `data`, so it fits.
+        let surviving = usize::try_from(surviving).unwrap_or(data.len());
+        self.medium.store().write(at.get(), &data[..surviving]);
+        self.note_end();
+        self.reader.forget(range.from.get(), range.to.get());
+        if surviving < data.len() && self.faults.is_gone() {
+            return Err(AccessError::Gone { at: at.get() });
+        }
+        let now = self.clock.now_ns();
+        let work = self
+            .writer
+            .time(range.from.get(), range.to.get(), now, self.noise.rng());
+        let plain = work + self.reader.wake_up(self.clock.idle_ns());
+        let busy = self.noise.background(now);
+        let noisy = plain * self.noise.level(now) + self.noise.on_write(plain, self.relative_sigma);
+        let time = self.clock.pass(noisy.max(plain * 0.1) + busy + hang);
+        self.writer.ended(self.clock.now_ns());
+        Ok(time)
+    }
+
+    fn flush(&mut self) -> Result<Duration, AccessError> {
+        let hang = self.faults.access(Bytes::ZERO);
+        self.note_end();
+        let hang = hang?;
+        let now = self.clock.now_ns();
+        let plain = self.writer.flush(now);
+        let time = self.clock.pass(plain * self.noise.level(now) + hang);
+        self.writer.ended(self.clock.now_ns());
+        Ok(time)
     }
 }
 
