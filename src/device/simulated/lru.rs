@@ -1,6 +1,6 @@
 //! A small set that forgets what was not used for the longest time.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{HashMap, VecDeque};
 
 /// Keys in the order of their last use.
 #[derive(Clone, Debug)]
@@ -8,7 +8,8 @@ pub(super) struct Lru {
     capacity: usize,
     uses: u64,
     last_use: HashMap<u64, u64>,
-    by_use: BTreeMap<u64, u64>,
+    /// Every use in order; the ones that are no longer a key's last are skipped, not removed.
+    queue: VecDeque<(u64, u64)>,
 }
 
 impl Lru {
@@ -18,7 +19,7 @@ impl Lru {
             capacity,
             uses: 0,
             last_use: HashMap::new(),
-            by_use: BTreeMap::new(),
+            queue: VecDeque::new(),
         }
     }
 
@@ -31,23 +32,28 @@ impl Lru {
     pub(super) fn touch(&mut self, key: u64) -> bool {
         self.uses += 1;
         let before = self.last_use.insert(key, self.uses);
-        if let Some(use_before) = before {
-            self.by_use.remove(&use_before);
+        self.queue.push_back((self.uses, key));
+        while self.last_use.len() > self.capacity {
+            match self.queue.pop_front() {
+                Some((used, key)) if self.last_use.get(&key) == Some(&used) => {
+                    self.last_use.remove(&key);
+                }
+                Some(_) => {}
+                None => break,
+            }
         }
-        self.by_use.insert(self.uses, key);
-        if self.last_use.len() > self.capacity
-            && let Some((_, oldest)) = self.by_use.pop_first()
-        {
-            self.last_use.remove(&oldest);
+        // Many uses of few keys: drop the skipped ones before they pile up.
+        if self.queue.len() > 2 * self.last_use.len() + 64 {
+            let last_use = &self.last_use;
+            self.queue
+                .retain(|(used, key)| last_use.get(key) == Some(used));
         }
         before.is_some()
     }
 
     /// Forget a key.
     pub(super) fn remove(&mut self, key: u64) {
-        if let Some(last_use) = self.last_use.remove(&key) {
-            self.by_use.remove(&last_use);
-        }
+        self.last_use.remove(&key);
     }
 }
 
@@ -66,5 +72,20 @@ mod tests {
         set.remove(1);
         assert!(!set.contains(1));
         assert!(!set.touch(4) && set.contains(3));
+    }
+
+    #[test]
+    fn many_uses_of_few_keys_take_no_memory() {
+        let mut set = Lru::new(100);
+        set.touch(50);
+        for i in 0..10_000 {
+            set.touch(i % 3);
+        }
+        assert!(set.contains(50) && set.queue.len() < 100);
+        for i in 100..199 {
+            set.touch(i);
+        }
+        assert!(!set.contains(50) && !set.contains(0) && set.contains(2));
+        assert_eq!(set.last_use.len(), 100);
     }
 }

@@ -191,7 +191,7 @@ impl Profile {
         }
         for zone in &self.zones {
             let inside = zone.from < zone.to && zone.to <= self.capacity;
-            if !inside || !(zone.linear > 0.0 && zone.random > 0.0) {
+            if !(inside && zone.linear > 0.0 && zone.random > 0.0) {
                 return fail(
                     "zones",
                     format!(
