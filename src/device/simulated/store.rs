@@ -79,6 +79,12 @@ impl Store {
         }
     }
 
+    /// How many pages of written data are kept.
+    #[cfg(test)]
+    pub(super) fn stored_pages(&self) -> usize {
+        self.written.len()
+    }
+
     /// Whether flash stands behind a place.
     pub(super) fn is_mapped(&self, x: u64) -> bool {
         match (&self.unmapped, self.resolve(x)) {
