@@ -8,7 +8,7 @@ mod open;
 pub(super) mod timed;
 
 pub use exclusive::{ExclusiveDevice, open_exclusive};
-pub use open::{BlockDevice, open};
+pub use open::{BlockDevice, look, open};
 pub(super) use open::{explain, wrong_kind};
 
 /// The questions that only an ioctl answers: include/uapi/linux/fs.h and

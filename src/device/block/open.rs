@@ -5,7 +5,7 @@ use crate::device::open_error::{OpenError, check_size};
 use crate::device::sysfs::{self, AlignmentOffset, Disk, Node, Roots};
 use crate::device::{AccessError, ReadDevice, check_access};
 use crate::topology::Facts;
-use crate::units::Bytes;
+use crate::units::{Bytes, LogicalBlock};
 use nix::errno::Errno;
 use nix::libc;
 use nix::sys::stat::{major, minor};
@@ -45,6 +45,28 @@ pub fn open(path: &Path) -> Result<BlockDevice, OpenError> {
     BlockDevice::new(file, target)
 }
 
+/// What is known of a disk without opening it: works without permission on the device.
+///
+/// # Errors
+///
+/// As [`open`], except those that only an opening meets.
+pub fn look(path: &Path) -> Result<(Disk, Facts), OpenError> {
+    look_in(&Roots::system(), path)
+}
+
+fn look_in(roots: &Roots, path: &Path) -> Result<(Disk, Facts), OpenError> {
+    let target = Target::find(roots, path)?;
+    let capacity = target.disk.capacity().unwrap_or(Bytes::ZERO);
+    if capacity == Bytes::ZERO {
+        return Err(target.without_medium());
+    }
+    let block = target.disk.logical_block_bytes().unwrap_or(Bytes(512));
+    let block = check_size(&target.given, capacity, block.get())?;
+    let facts = sysfs::facts(&target.disk, &target.given)
+        .unwrap_or_else(|| target.bare_facts(capacity, block));
+    Ok((target.disk, facts))
+}
+
 impl BlockDevice {
     /// Ask an open file everything that is to be known of the disk.
     pub(super) fn new(file: File, target: Target) -> Result<BlockDevice, OpenError> {
@@ -78,10 +100,8 @@ impl BlockDevice {
         let block = ioctl::logical_block(&file).map_err(failed("asking for the logical block"))?;
         let block = check_size(given, capacity, block)?;
 
-        let mut facts = sysfs::facts(&target.disk, given).unwrap_or_else(|| {
-            let transport = sysfs::identity(&target.disk).transport;
-            Facts::bare(given.clone(), transport, Some(capacity), block)
-        });
+        let mut facts =
+            sysfs::facts(&target.disk, given).unwrap_or_else(|| target.bare_facts(capacity, block));
         facts.capacity = Some(capacity);
         facts.logical_block = block;
         if let Some(bytes) = ioctl::physical_block(&file).ok().filter(|n| *n != 0) {
@@ -236,6 +256,12 @@ impl Target {
         }
     }
 
+    /// What remains when sysfs tells nothing.
+    fn bare_facts(&self, capacity: Bytes, block: LogicalBlock) -> Facts {
+        let transport = sysfs::identity(&self.disk).transport;
+        Facts::bare(self.given.clone(), transport, Some(capacity), block)
+    }
+
     fn without_medium(&self) -> OpenError {
         let path = self.given.clone();
         if self.disk.name().starts_with("loop") {
@@ -369,4 +395,160 @@ fn owning_group(node: &Path) -> Option<String> {
         (fields.nth(1)? == number).then(|| name.to_owned())
     });
     Some(name.unwrap_or(number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::OpenErrorKind;
+    use crate::device::sysfs::fake::{Tree, UsbDisk, block_node};
+
+    /// Two readers of one kind with nodes in the tree's `/dev`; `None` without permission.
+    fn readers() -> Option<Tree> {
+        let tree = Tree::new();
+        let other = UsbDisk {
+            host: 3,
+            serial: "another",
+            ..UsbDisk::new("sdb", "8:16", "1-3")
+        };
+        tree.usb_disk(&UsbDisk::new("sda", "8:0", "1-2"))
+            .usb_disk(&other)
+            .partition("sda", "sda1", "8:1")
+            .link("dev/disk/by-id/usb-Reader-0:0", "dev/sda")
+            .link("dev/disk/by-path/port-2", "dev/sda")
+            .link("dev/disk/by-path/port-3", "dev/sdb");
+        let nodes = [("sda", 0), ("sda1", 1), ("sdb", 16), ("sdz", 400)];
+        nodes
+            .iter()
+            .all(|(name, minor)| block_node(&tree.path("dev").join(name), 8, *minor))
+            .then_some(tree)
+    }
+
+    #[test]
+    fn a_by_id_name_is_resolved_to_its_node_and_disk() {
+        let Some(tree) = readers() else { return };
+        let by_id = tree.path("dev/disk/by-id/usb-Reader-0:0");
+        let target = Target::find(&tree.roots, &by_id).unwrap();
+        assert_eq!(target.node, tree.path("dev/sda"));
+        assert_eq!(target.disk, tree.get("sda"));
+        assert_eq!(target.given, by_id.to_string_lossy());
+    }
+
+    #[test]
+    fn a_by_id_name_that_two_disks_claim_is_refused() {
+        let Some(tree) = readers() else { return };
+        let twin = "sys/devices/pci0000:00/0000:00:14.0/usb1/1-3/serial";
+        tree.file(twin, "058F63666433\n");
+        let by_id = tree.path("dev/disk/by-id/usb-Reader-0:0");
+        let error = Target::find(&tree.roots, &by_id).unwrap_err();
+        let path = |name: &str| tree.path(name).to_string_lossy().into_owned();
+        let expected = OpenError::AmbiguousName {
+            path: path("dev/disk/by-id/usb-Reader-0:0"),
+            disks: vec![path("dev/sda"), path("dev/sdb")],
+            instead: vec![
+                path("dev/disk/by-path/port-2"),
+                path("dev/disk/by-path/port-3"),
+            ],
+        };
+        assert_eq!(error, expected);
+        assert_eq!(error.kind(), OpenErrorKind::Refused);
+        assert!(Target::find(&tree.roots, &tree.path("dev/sda")).is_ok());
+    }
+
+    #[test]
+    fn a_partition_is_refused_with_its_disk() {
+        let Some(tree) = readers() else { return };
+        let error = Target::find(&tree.roots, &tree.path("dev/sda1")).unwrap_err();
+        assert_eq!(error.kind(), OpenErrorKind::Refused);
+        let text = error.to_string();
+        let disk = tree.path("dev/sda");
+        assert!(
+            text.ends_with(&format!("name the whole disk instead: {}", disk.display())),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn facts_are_told_without_opening_unless_the_slot_is_empty() {
+        let Some(tree) = readers() else { return };
+        let path = tree.path("dev/sda");
+        let (disk, facts) = look_in(&tree.roots, &path).unwrap();
+        assert_eq!(
+            (disk.name(), facts.capacity),
+            ("sda", Some(Bytes(7_829_504 * 512)))
+        );
+        tree.attribute("sda", "size", "0\n");
+        let error = look_in(&tree.roots, &path).unwrap_err();
+        assert!(matches!(error, OpenError::NoMedium { .. }));
+        assert_eq!(error.kind(), OpenErrorKind::Refused);
+        tree.attribute("sda", "size", "32767\n");
+        assert!(matches!(
+            look_in(&tree.roots, &path),
+            Err(OpenError::TooSmall { .. })
+        ));
+    }
+
+    #[test]
+    fn a_node_without_a_disk_behind_it_is_said_to_be_so() {
+        let Some(tree) = readers() else { return };
+        let error = Target::find(&tree.roots, &tree.path("dev/sdz")).unwrap_err();
+        assert!(matches!(error, OpenError::NotInSysfs { .. }));
+    }
+
+    #[test]
+    fn boot_areas_are_refused_by_name_before_they_are_touched() {
+        let tree = Tree::new();
+        for name in ["mmcblk0boot0", "mmcblk0rpmb"] {
+            let error = Target::find(&tree.roots, &tree.path("dev").join(name)).unwrap_err();
+            assert_eq!(error.kind(), OpenErrorKind::Refused);
+            let disk = tree.path("dev/mmcblk0").to_string_lossy().into_owned();
+            assert!(matches!(error, OpenError::BootArea { disk: said, .. } if said == disk));
+        }
+    }
+
+    #[test]
+    fn what_is_no_block_device_is_named() {
+        let tree = Tree::new();
+        tree.file("x.img", "x");
+        let find = |path: &Path| Target::find(&tree.roots, path).unwrap_err();
+        assert!(matches!(
+            find(&tree.path("dev")),
+            OpenError::Directory { .. }
+        ));
+        assert!(matches!(
+            find(Path::new("/dev/null")),
+            OpenError::CharacterDevice { .. }
+        ));
+        assert!(matches!(
+            find(&tree.path("x.img")),
+            OpenError::WrongKind {
+                found: "a regular file",
+                ..
+            }
+        ));
+        assert!(matches!(
+            find(&tree.path("dev/sdq")),
+            OpenError::NotFound { .. }
+        ));
+        assert!(matches!(
+            find(&tree.path("x.img/sdq")),
+            OpenError::NotFound { .. }
+        ));
+    }
+
+    #[test]
+    fn the_errors_of_an_opening_are_told_apart() {
+        let Some(tree) = readers() else { return };
+        let target = Target::find(&tree.roots, &tree.path("dev/sda")).unwrap();
+        let of = |code| target.explain(&io::Error::from_raw_os_error(code));
+        assert!(matches!(of(libc::ENOMEDIUM), OpenError::NoMedium { .. }));
+        assert!(matches!(of(libc::ENXIO), OpenError::NotFound { .. }));
+        assert!(matches!(of(libc::EROFS), OpenError::ReadOnly { .. }));
+        assert!(matches!(of(libc::EINVAL), OpenError::NoDirectAccess { .. }));
+        assert_eq!(of(libc::EIO).kind(), OpenErrorKind::Io);
+        for code in [libc::EACCES, libc::EPERM] {
+            let text = of(code).to_string();
+            assert!(text.contains("run: sudo flashfit scan /"), "{text}");
+        }
+    }
 }

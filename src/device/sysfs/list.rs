@@ -213,9 +213,9 @@ pub fn list(roots: &Roots) -> Vec<Candidate> {
     disks
         .iter()
         .map(|(disk, who)| {
-            let others = disks.iter().filter(|(other, _)| other != disk);
-            let twins = others
-                .filter(|(_, other)| is_twin(who, other))
+            let twins = disks
+                .iter()
+                .filter(|(other, other_who)| are_twins((disk, who), (other, other_who)))
                 .map(|(other, _)| other.name().to_owned())
                 .collect();
             candidate(roots, disk, who.clone(), twins)
@@ -295,12 +295,14 @@ pub fn twins(roots: &Roots, disk: &Disk) -> Vec<Disk> {
     let who = identity(disk);
     Disk::all(roots)
         .into_iter()
-        .filter(|other| other != disk && is_twin(&who, &identity(other)))
+        .filter(|other| are_twins((disk, &who), (other, &identity(other))))
         .collect()
 }
 
-fn is_twin(one: &Identity, other: &Identity) -> bool {
-    matches!(one.transport, Transport::Usb | Transport::Mmc)
+fn are_twins((disk, one): (&Disk, &Identity), (other_disk, other): (&Disk, &Identity)) -> bool {
+    // An eMMC's user area and boot areas are one device, and their names differ.
+    disk.device() != other_disk.device()
+        && matches!(one.transport, Transport::Usb | Transport::Mmc)
         && one.transport == other.transport
         && one.usb_id == other.usb_id
         && one.vendor == other.vendor
@@ -336,4 +338,228 @@ fn links_to(roots: &Roots, folder: &str, disk: &Disk) -> Vec<String> {
         .collect();
     names.sort();
     names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fake::{Tree, UsbDisk};
+    use super::*;
+
+    fn verdict(tree: &Tree, name: &str) -> Verdict {
+        let all = list(&tree.roots);
+        all.into_iter()
+            .find(|one| one.name == name)
+            .unwrap()
+            .verdict
+    }
+
+    #[test]
+    fn a_usb_disk_that_calls_itself_fixed_is_eligible() {
+        let tree = Tree::new();
+        let disk = UsbDisk {
+            removable: "0",
+            ..UsbDisk::new("sda", "8:0", "1-2")
+        };
+        tree.usb_disk(&disk)
+            .link(
+                "dev/disk/by-id/usb-Generic-_SD_MMC_058F63666433-0:0",
+                "dev/sda",
+            )
+            .link(
+                "dev/disk/by-id/usb-Generic-_SD_MMC_058F63666433-0:0-part1",
+                "dev/sda1",
+            )
+            .link(
+                "dev/disk/by-path/pci-0000:00:14.0-usb-0:2:1.0-scsi-0:0:0:0",
+                "dev/sda",
+            );
+        let all = list(&tree.roots);
+        assert_eq!(all.len(), 1);
+        let stick = &all[0];
+        assert_eq!(stick.verdict, Verdict::Eligible(Vec::new()));
+        assert_eq!(stick.identity.removable, Some(false));
+        assert_eq!(stick.capacity, Bytes(7_829_504 * 512));
+        assert_eq!(stick.path, tree.path("dev/sda"));
+        let by_id = tree.path("dev/disk/by-id/usb-Generic-_SD_MMC_058F63666433-0:0");
+        assert_eq!(stick.by_id, [by_id.to_string_lossy()]);
+        assert_eq!(stick.by_path.len(), 1);
+    }
+
+    #[test]
+    fn an_empty_slot_is_no_candidate_and_the_other_slot_is() {
+        let tree = Tree::new();
+        let empty = UsbDisk {
+            sectors: 0,
+            ..UsbDisk::new("sda", "8:0", "1-2")
+        };
+        let full = UsbDisk {
+            lun: 1,
+            ..UsbDisk::new("sdb", "8:16", "1-2")
+        };
+        tree.usb_disk(&empty).usb_disk(&full);
+        assert_eq!(verdict(&tree, "sda"), Verdict::Refused(Refusal::NoMedium));
+        // Slots of one reader share the serial, and yet their names differ by the slot.
+        assert_eq!(verdict(&tree, "sdb"), Verdict::Eligible(Vec::new()));
+        assert_eq!(Refusal::NoMedium.to_string(), "no card in this slot");
+    }
+
+    #[test]
+    fn two_readers_with_one_serial_are_told_apart_by_path() {
+        let tree = Tree::new();
+        tree.usb_disk(&UsbDisk::new("sda", "8:0", "1-2"))
+            .usb_disk(&UsbDisk {
+                host: 3,
+                ..UsbDisk::new("sdb", "8:16", "1-3")
+            })
+            .usb_disk(&UsbDisk {
+                host: 4,
+                serial: "other",
+                ..UsbDisk::new("sdc", "8:32", "1-4")
+            })
+            .link("dev/disk/by-path/usb-2", "dev/sda")
+            .link("dev/disk/by-path/usb-3", "dev/sdb");
+        let by_path = tree
+            .path("dev/disk/by-path/usb-2")
+            .to_string_lossy()
+            .into_owned();
+        let Verdict::Eligible(notes) = verdict(&tree, "sda") else {
+            panic!("sda is refused")
+        };
+        assert_eq!(
+            notes,
+            [Note::SharedIdentity {
+                with: vec!["sdb".into()],
+                instead: vec![by_path.clone()]
+            }]
+        );
+        assert_eq!(
+            notes[0].to_string(),
+            format!("reports the same identity as sdb: name it by {by_path}")
+        );
+        assert_eq!(verdict(&tree, "sdc"), Verdict::Eligible(Vec::new()));
+    }
+
+    #[test]
+    fn the_areas_of_an_emmc_are_refused_and_its_user_area_is_not() {
+        let tree = Tree::new();
+        let device = "platform/soc/mmc_host/mmc0/mmc0:0001";
+        tree.disk(device, "mmcblk0", "179:0", 122_142_720)
+            .disk(device, "mmcblk0boot0", "179:8", 8192)
+            .disk(device, "mmcblk0boot1", "179:16", 8192);
+        assert_eq!(verdict(&tree, "mmcblk0"), Verdict::Eligible(Vec::new()));
+        for name in ["mmcblk0boot0", "mmcblk0boot1"] {
+            assert_eq!(verdict(&tree, name), Verdict::Refused(Refusal::BootArea));
+        }
+    }
+
+    #[test]
+    fn everything_else_is_refused_with_its_own_sentence() {
+        let tree = Tree::new();
+        let pci = "pci0000:00/0000:00:1f.2";
+        tree.disk(&format!("{pci}/nvme/nvme0"), "nvme0n1", "259:0", 1 << 30)
+            .disk(&format!("{pci}/nvme/nvme1"), "nvme1n1", "259:1", 1 << 30)
+            .disk(
+                &format!("{pci}/ata1/host0/target0:0:0/0:0:0:0"),
+                "sda",
+                "8:0",
+                1 << 20,
+            )
+            .attribute("sda", "removable", "0\n")
+            .disk(
+                &format!("{pci}/ata2/host1/target1:0:0/1:0:0:0"),
+                "sdb",
+                "8:16",
+                1 << 20,
+            )
+            .attribute("sdb", "removable", "1\n")
+            .usb_disk(&UsbDisk {
+                host: 5,
+                ..UsbDisk::new("sdc", "8:32", "1-5")
+            })
+            .attribute("sdc", "queue/logical_block_size", "2048\n");
+        let mut minor = 0;
+        for name in [
+            "loop0",
+            "ram1",
+            "zram0",
+            "sr0",
+            "fd0",
+            "dm-0",
+            "md127",
+            "nbd0",
+            "bcache0",
+            "mtdblock0",
+        ] {
+            minor += 1;
+            tree.virtual_disk(name, &format!("240:{minor}"), 8);
+        }
+        tree.mounts(&[
+            "26 1 259:0 / / rw - ext4 /dev/nvme0n1 rw",
+            "27 26 259:1 / /home rw - ext4 /dev/nvme1n1 rw",
+        ]);
+        let said: Vec<(String, String)> = list(&tree.roots)
+            .into_iter()
+            .filter_map(|one| match one.verdict {
+                Verdict::Refused(refusal) => Some((one.name, refusal.to_string())),
+                Verdict::Eligible(_) => None,
+            })
+            .collect();
+        let expected = [
+            ("bcache0", "a cached volume (bcache), not a disk of its own"),
+            ("dm-0", "a device-mapper volume, not a disk of its own"),
+            ("fd0", "a floppy drive, not a disk of its own"),
+            (
+                "loop0",
+                "a file shown as a disk (loop device), not a disk of its own",
+            ),
+            ("md127", "a RAID array, not a disk of its own"),
+            ("mtdblock0", "raw flash (MTD), not a disk of its own"),
+            ("nbd0", "a network block device, not a disk of its own"),
+            (
+                "nvme0n1",
+                "the running system lives on it: nvme0n1 mounted at /",
+            ),
+            (
+                "nvme1n1",
+                "the running system lives on it: nvme1n1 mounted at /home",
+            ),
+            ("ram1", "a RAM disk, not a disk of its own"),
+            ("sda", "an internal disk (ata), and not removable"),
+            (
+                "sdc",
+                "logical blocks of 2 KiB, only 512 and 4096 bytes are supported",
+            ),
+            ("sr0", "an optical drive, not a disk of its own"),
+            ("zram0", "compressed memory (zram), not a disk of its own"),
+        ];
+        let mut said = said;
+        said.sort();
+        let expected = expected.map(|(name, text)| (name.to_owned(), text.to_owned()));
+        assert_eq!(said, expected);
+        assert_eq!(
+            verdict(&tree, "sdb"),
+            Verdict::Eligible(vec![Note::RemovableOnly(Transport::Ata)])
+        );
+    }
+
+    #[test]
+    fn a_locked_or_mounted_stick_may_be_scanned_and_says_so() {
+        let tree = Tree::new();
+        tree.usb_disk(&UsbDisk::new("sda", "8:0", "1-2"))
+            .partition("sda", "sda1", "8:1")
+            .attribute("sda", "ro", "1\n")
+            .mounts(&["30 26 8:1 / /media/me/X ro - vfat /dev/sda1 ro"]);
+        let Verdict::Eligible(notes) = verdict(&tree, "sda") else {
+            panic!("sda is refused")
+        };
+        let said: Vec<String> = notes.iter().map(Note::to_string).collect();
+        assert!(
+            said[0].starts_with("write-protected: it can be scanned"),
+            "{said:?}"
+        );
+        assert_eq!(
+            said[1],
+            "in use (sda1 mounted at /media/me/X): it can be scanned, not written"
+        );
+    }
 }

@@ -4,6 +4,8 @@
 //! and `/dev`, and everything here works without any permission on the device itself.
 
 mod card;
+#[cfg(test)]
+pub(crate) mod fake;
 mod identity;
 mod list;
 mod mounts;
@@ -142,6 +144,11 @@ impl Disk {
         self.directory.exists()
     }
 
+    /// The directory of the device that it is a disk of; `None` for a virtual disk.
+    fn device(&self) -> Option<PathBuf> {
+        fs::canonicalize(self.directory.join("device")).ok()
+    }
+
     fn text_of(&self, attribute: &str) -> Option<String> {
         text(&self.directory.join(attribute))
     }
@@ -228,4 +235,102 @@ fn natural_order(name: &str) -> (String, usize, u64, String) {
     let number = name[stem.len()..].parse().unwrap_or(0);
     let family = stem.chars().take(2).collect();
     (family, stem.len(), number, stem.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fake::{Tree, UsbDisk};
+
+    #[test]
+    fn a_number_leads_to_the_disk_or_to_the_partition_and_its_disk() {
+        let tree = Tree::new();
+        tree.usb_disk(&UsbDisk::new("sda", "8:0", "1-2"))
+            .partition("sda", "sda1", "8:1")
+            .partition("sda", "sda10", "8:10")
+            .partition("sda", "sda2", "8:2");
+        let sda = tree.get("sda");
+        assert_eq!(by_number(&tree.roots, 8, 0), Some(Node::Disk(sda.clone())));
+        assert_eq!(
+            by_number(&tree.roots, 8, 10),
+            Some(Node::Partition {
+                name: "sda10".into(),
+                disk: sda.clone()
+            })
+        );
+        assert_eq!(by_number(&tree.roots, 8, 16), None);
+        assert_eq!(sda.partitions(), ["sda1", "sda2", "sda10"]);
+        assert_eq!(sda.node(&tree.roots), tree.path("dev/sda"));
+    }
+
+    #[test]
+    fn a_name_with_a_slash_has_an_exclamation_mark_in_sysfs() {
+        let tree = Tree::new();
+        tree.virtual_disk("cciss!c0d0", "104:0", 2048);
+        let disk = Disk::by_name(&tree.roots, "cciss/c0d0").unwrap();
+        assert_eq!(disk.node(&tree.roots), tree.path("dev/cciss/c0d0"));
+    }
+
+    #[test]
+    fn disks_are_listed_in_the_order_of_their_numbers_without_hidden_ones() {
+        let tree = Tree::new();
+        for name in ["mmcblk10", "sdaa", "sdb", "mmcblk2", "nvme0c0n1", "sda"] {
+            tree.virtual_disk(
+                name,
+                &format!(
+                    "1:{}",
+                    name.len() * 7 + name.as_bytes()[name.len() - 1] as usize
+                ),
+                8,
+            );
+        }
+        tree.attribute("nvme0c0n1", "hidden", "1\n");
+        let names: Vec<String> = Disk::all(&tree.roots)
+            .iter()
+            .map(|disk| disk.name().to_owned())
+            .collect();
+        assert_eq!(names, ["mmcblk2", "mmcblk10", "sda", "sdb", "sdaa"]);
+    }
+
+    #[test]
+    fn boot_areas_are_known_by_their_names() {
+        for (name, disk) in [
+            ("mmcblk0boot0", "mmcblk0"),
+            ("mmcblk0boot1", "mmcblk0"),
+            ("mmcblk12boot0", "mmcblk12"),
+            ("mmcblk0rpmb", "mmcblk0"),
+        ] {
+            assert_eq!(boot_area_of(name).as_deref(), Some(disk), "{name}");
+        }
+        for name in [
+            "mmcblk0",
+            "mmcblk0p1",
+            "mmcblk10p2",
+            "mmcblkboot0",
+            "mmcblk0boot",
+            "sda",
+        ] {
+            assert_eq!(boot_area_of(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn facts_need_no_permission_on_the_device() {
+        let tree = Tree::new();
+        tree.usb_disk(&UsbDisk::new("sda", "8:0", "1-2"))
+            .attribute("sda", "queue/max_sectors_kb", "120\n")
+            .attribute("sda", "queue/optimal_io_size", "33553920\n")
+            .attribute("sda", "queue/physical_block_size", "512\n")
+            .attribute("sda", "queue/discard_granularity", "0\n")
+            .attribute("sda", "diskseq", "17\n");
+        let facts = facts(&tree.get("sda"), "/dev/sda").unwrap();
+        assert_eq!(facts.capacity, Some(Bytes(7_829_504 * 512)));
+        assert_eq!(facts.max_request, Some(Bytes::kib(120)));
+        assert_eq!(facts.diskseq, Some(17));
+        assert_eq!(facts.reported.optimal_io_size, None);
+        assert_eq!(facts.reported.optimal_io_quirk, Some(Bytes(33_553_920)));
+        assert_eq!(facts.reported.discard_granularity, None);
+        assert_eq!(facts.reported.declared(), None);
+        assert_eq!(facts.usb_id.as_deref(), Some("058f:6366"));
+    }
 }

@@ -123,6 +123,7 @@ impl From<i64> for AlignmentOffset {
 
 #[cfg(test)]
 mod tests {
+    use super::super::fake::Tree;
     use super::*;
 
     #[test]
@@ -151,5 +152,110 @@ mod tests {
         assert_eq!(of(1024), Bytes::mib(4));
         let group = Some(Bytes(3 << 20));
         assert_eq!(kernel_default(Bytes::gib(8), group), Bytes::mib(6));
+    }
+
+    const CARD: u64 = 15_523_119_104;
+
+    fn of_card(kind: &str, bytes: u64, attributes: &[(&str, &str)]) -> Reported {
+        let tree = Tree::new();
+        tree.mmc("mmcblk0", "179:0", kind, bytes);
+        for (attribute, value) in attributes {
+            tree.attribute("mmcblk0", attribute, value);
+        }
+        let disk = tree.get("mmcblk0");
+        reported(&disk, super::super::identity(&disk).card.as_ref())
+    }
+
+    fn register(code: char) -> String {
+        let digits = format!("{:020}{code}", 0);
+        format!("{digits:0<128}")
+    }
+
+    #[test]
+    fn four_mebibytes_without_the_register_may_be_the_kernels_default() {
+        let reported = of_card("SD", CARD, &[("device/preferred_erase_size", "4194304\n")]);
+        let expected = PreferredEraseSize {
+            bytes: Bytes::mib(4),
+            origin: Origin::CardOrKernelDefault,
+        };
+        assert_eq!(reported.preferred_erase_size, Some(expected));
+        assert_eq!(reported.ssr_au_size, None);
+        assert_eq!(reported.declared(), None);
+    }
+
+    #[test]
+    fn the_register_tells_the_cards_word_from_the_default() {
+        let preferred = ("device/preferred_erase_size", "4194304\n");
+        let said = of_card("SD", CARD, &[preferred, ("device/ssr", &register('9'))]);
+        assert_eq!(said.preferred_erase_size.unwrap().origin, Origin::Card);
+        assert_eq!(said.ssr_au_size, Some(Bytes::mib(4)));
+        let silent = of_card("SD", CARD, &[preferred, ("device/ssr", &register('0'))]);
+        let origin = silent.preferred_erase_size.unwrap().origin;
+        assert_eq!(origin, Origin::CardOrKernelDefault);
+        assert_eq!(silent.declared(), None);
+        // Declared 12 MiB, which this kernel did not take over.
+        let ignored = of_card("SD", CARD, &[preferred, ("device/ssr", &register('b'))]);
+        let origin = ignored.preferred_erase_size.unwrap().origin;
+        assert_eq!(origin, Origin::CardOrKernelDefault);
+        assert_eq!(ignored.declared(), Some(Bytes::mib(12)));
+    }
+
+    #[test]
+    fn a_value_that_the_rule_does_not_give_is_the_cards_word() {
+        for value in ["8388608", "12582912", "25165824"] {
+            let reported = of_card("SD", CARD, &[("device/preferred_erase_size", value)]);
+            let size = reported.preferred_erase_size.unwrap();
+            assert_eq!(size.origin, Origin::Card, "{value}");
+            assert_eq!(reported.declared(), Some(size.bytes));
+        }
+    }
+
+    #[test]
+    fn an_emmc_declares_its_erase_group_only() {
+        let group_of = |group: &str, preferred: &str| {
+            let attributes = [
+                ("device/erase_size", group),
+                ("device/preferred_erase_size", preferred),
+            ];
+            of_card("MMC", 31_268_536_320, &attributes).declared()
+        };
+        assert_eq!(group_of("4194304", "4194304"), Some(Bytes::mib(4)));
+        assert_eq!(group_of("8388608", "8388608"), Some(Bytes::mib(8)));
+        // 512 KiB groups, and a preferred size that the kernel made of them.
+        assert_eq!(group_of("524288", "4194304"), None);
+    }
+
+    #[test]
+    fn queue_limits_are_read_and_zero_is_unknown() {
+        let tree = Tree::new();
+        tree.virtual_disk("sda", "8:0", 2048)
+            .attribute("sda", "queue/physical_block_size", "4096\n")
+            .attribute("sda", "queue/optimal_io_size", "196608\n")
+            .attribute("sda", "queue/discard_granularity", "4194304\n")
+            .attribute("sda", "queue/max_sectors_kb", "1024\n");
+        let disk = tree.get("sda");
+        let all = reported(&disk, None);
+        assert_eq!(all.optimal_io_size, Some(Bytes::kib(192)));
+        assert_eq!(all.optimal_io_quirk, None);
+        assert_eq!(all.discard_granularity, Some(Bytes::mib(4)));
+        assert_eq!(max_request(&disk), Some(Bytes::mib(1)));
+        tree.attribute("sda", "queue/optimal_io_size", "0\n");
+        assert_eq!(reported(&disk, None).optimal_io_size, None);
+    }
+
+    #[test]
+    fn the_device_may_say_that_it_is_misaligned() {
+        let tree = Tree::new();
+        tree.virtual_disk("sda", "8:0", 2048);
+        let disk = tree.get("sda");
+        assert_eq!(alignment_offset(&disk), None);
+        for (text, expected) in [
+            ("0\n", AlignmentOffset::Zero),
+            ("3584\n", AlignmentOffset::Shifted(Bytes(3584))),
+            ("-1\n", AlignmentOffset::Misaligned),
+        ] {
+            tree.attribute("sda", "alignment_offset", text);
+            assert_eq!(alignment_offset(&disk), Some(expected));
+        }
     }
 }

@@ -230,3 +230,193 @@ fn backed_loops(roots: &Roots) -> Vec<(String, String)> {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::fake::{Tree, UsbDisk};
+    use super::*;
+
+    fn stick() -> Tree {
+        let tree = Tree::new();
+        tree.usb_disk(&UsbDisk::new("sda", "8:0", "1-2"))
+            .partition("sda", "sda1", "8:1")
+            .partition("sda", "sda2", "8:2");
+        tree
+    }
+
+    fn said(tree: &Tree, disk: &str) -> Vec<String> {
+        let uses = in_use(&tree.roots, &tree.get(disk));
+        uses.iter().map(Use::to_string).collect()
+    }
+
+    #[test]
+    fn a_stick_that_nobody_uses_has_no_uses() {
+        let tree = stick();
+        tree.mounts(&[
+            "26 1 254:1 / / rw - ext4 /dev/vda1 rw",
+            "27 26 0:21 / /proc rw - proc proc rw",
+        ]);
+        tree.file(
+            "proc/swaps",
+            "Filename\tType\tSize\tUsed\tPriority\n/swapfile file 1 0 -2\n",
+        );
+        assert_eq!(said(&tree, "sda"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_mounted_partition_is_found_by_its_number() {
+        let tree = stick();
+        tree.mounts(&[r"30 26 8:1 / /media/me/my\040stick rw shared:1 - vfat /dev/gone rw"]);
+        let uses = in_use(&tree.roots, &tree.get("sda"));
+        assert_eq!(uses[0].to_string(), "sda1 mounted at /media/me/my stick");
+        assert_eq!(uses[0].release(), "sudo umount '/media/me/my stick'");
+        assert_eq!(
+            uses[0].kind(),
+            &UseKind::Mounted("/media/me/my stick".into())
+        );
+        assert!(!uses[0].is_system());
+        assert_eq!(uses.len(), 1);
+    }
+
+    #[test]
+    fn a_mounted_whole_disk_is_in_use() {
+        let tree = stick();
+        tree.mounts(&["30 26 8:0 / /mnt rw - exfat /dev/sda rw"]);
+        assert_eq!(said(&tree, "sda"), ["sda mounted at /mnt"]);
+    }
+
+    #[test]
+    fn another_mount_namespace_counts_as_well() {
+        let tree = stick();
+        tree.mounts(&["26 1 254:1 / / rw - ext4 /dev/vda1 rw"]);
+        tree.file(
+            "proc/1/mountinfo",
+            "30 26 8:2 / /mnt rw - ext4 /dev/sda2 rw\n",
+        );
+        assert_eq!(said(&tree, "sda"), ["sda2 mounted at /mnt"]);
+    }
+
+    #[test]
+    fn a_chain_of_volumes_is_walked_to_its_mount() {
+        let tree = stick();
+        tree.virtual_disk("md0", "9:0", 2048)
+            .virtual_disk("dm-0", "252:0", 2048)
+            .holder("sda/sda2", "md0")
+            .holder("md0", "dm-0")
+            .attribute("dm-0", "dm/name", "vg-home\n")
+            .attribute("dm-0", "dm/uuid", "LVM-abc\n")
+            .mounts(&["40 26 252:0 / /home rw - ext4 /dev/mapper/vg-home rw"]);
+        let uses = in_use(&tree.roots, &tree.get("sda"));
+        assert_eq!(uses.len(), 1);
+        assert_eq!(
+            uses[0].to_string(),
+            "sda2 -> md0 -> vg-home mounted at /home"
+        );
+        assert!(uses[0].is_system());
+        assert_eq!(uses[0].chain(), ["sda2", "md0", "vg-home"]);
+    }
+
+    #[test]
+    fn an_active_volume_without_a_mount_still_holds_the_disk() {
+        let tree = stick();
+        tree.virtual_disk("md0", "9:0", 2048)
+            .virtual_disk("dm-0", "252:0", 2048)
+            .holder("sda/sda2", "md0")
+            .holder("md0", "dm-0")
+            .attribute("dm-0", "dm/name", "vg-home\n")
+            .attribute("dm-0", "dm/uuid", "LVM-abc\n");
+        let uses = in_use(&tree.roots, &tree.get("sda"));
+        assert_eq!(uses.len(), 1);
+        assert_eq!(uses[0].to_string(), "sda2 -> md0 -> vg-home active");
+        assert_eq!(uses[0].release(), "sudo lvchange -an /dev/mapper/vg-home");
+        assert!(!uses[0].is_system());
+    }
+
+    #[test]
+    fn the_partitions_of_an_array_are_walked_too() {
+        let tree = stick();
+        tree.virtual_disk("md0", "9:0", 2048)
+            .partition("md0", "md0p1", "259:0")
+            .holder("sda", "md0")
+            .mounts(&["40 26 259:0 / /srv rw - ext4 /dev/md0p1 rw"]);
+        assert_eq!(said(&tree, "sda"), ["sda -> md0 -> md0p1 mounted at /srv"]);
+    }
+
+    #[test]
+    fn swap_counts_through_a_volume_and_zram_does_not() {
+        let tree = stick();
+        tree.virtual_disk("dm-1", "252:1", 2048)
+            .virtual_disk("zram0", "253:0", 2048)
+            .holder("sda/sda1", "dm-1")
+            .attribute("dm-1", "dm/name", "cryptswap\n")
+            .link("dev/mapper/cryptswap", "dev/dm-1")
+            .file("proc/swaps", "Filename Type Size Used Priority\n/dev/zram0 partition 1 0 100\n/dev/mapper/cryptswap partition 1 0 -2\n");
+        let uses = in_use(&tree.roots, &tree.get("sda"));
+        assert_eq!(uses.len(), 1);
+        assert_eq!(uses[0].to_string(), "sda1 -> cryptswap used as swap");
+        assert_eq!(uses[0].kind(), &UseKind::Swap);
+        assert!(uses[0].is_system());
+        assert_eq!(said(&tree, "zram0"), ["zram0 used as swap"]);
+    }
+
+    #[test]
+    fn a_btrfs_mount_is_found_on_all_its_members() {
+        let tree = stick();
+        tree.usb_disk(&UsbDisk {
+            host: 3,
+            ..UsbDisk::new("sdb", "8:16", "1-3")
+        })
+        .partition("sdb", "sdb1", "8:17")
+        .file("sys/fs/btrfs/1234/devices/sda1", "")
+        .file("sys/fs/btrfs/1234/devices/sdb1", "")
+        .mounts(&["50 26 0:45 / /data rw - btrfs /dev/sda1 rw,space_cache"]);
+        assert_eq!(said(&tree, "sda"), ["sda1 mounted at /data"]);
+        assert_eq!(said(&tree, "sdb"), ["sdb1 mounted at /data"]);
+    }
+
+    #[test]
+    fn a_loop_device_on_the_disk_holds_it() {
+        let tree = stick();
+        tree.virtual_disk("loop0", "7:0", 2048).attribute(
+            "loop0",
+            "loop/backing_file",
+            "/dev/sda2\n",
+        );
+        assert_eq!(said(&tree, "sda"), ["sda2 -> loop0 active"]);
+        tree.mounts(&["40 26 7:0 / /mnt rw - ext4 /dev/loop0 rw"]);
+        assert_eq!(said(&tree, "sda"), ["sda2 -> loop0 mounted at /mnt"]);
+    }
+
+    #[test]
+    fn holders_in_a_circle_end_the_walk() {
+        let tree = stick();
+        tree.virtual_disk("dm-0", "252:0", 8)
+            .virtual_disk("dm-1", "252:1", 8)
+            .holder("sda", "dm-0")
+            .holder("dm-0", "dm-1")
+            .holder("dm-1", "dm-0");
+        assert_eq!(said(&tree, "sda"), ["sda -> dm-0 -> dm-1 active"]);
+    }
+
+    #[test]
+    fn system_places_are_told_from_other_mounts() {
+        for (at, expected) in [
+            ("/", true),
+            ("/usr", true),
+            ("/var", true),
+            ("/home", true),
+            ("/boot", true),
+            ("/boot/efi", true),
+            ("/boot/firmware", true),
+            ("/home/me/stick", false),
+            ("/media/me/X", false),
+            ("/mnt", false),
+            ("/bootleg", false),
+        ] {
+            let tree = stick();
+            tree.mounts(&[&format!("30 26 8:1 / {at} rw - vfat /dev/sda1 rw")]);
+            let uses = in_use(&tree.roots, &tree.get("sda"));
+            assert_eq!(uses[0].is_system(), expected, "{at}");
+        }
+    }
+}
