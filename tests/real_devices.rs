@@ -8,7 +8,9 @@ use flashfit::device::{
     AccessError, AlignedBuffer, Device, OpenError, OpenErrorKind, ReadDevice, block, image, sysfs,
 };
 use flashfit::topology::Transport;
-use flashfit::units::{Bytes, LogicalBlock, MIB};
+use flashfit::units::{ByteRange, Bytes, LogicalBlock, MIB};
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg};
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, symlink};
 use std::path::{Path, PathBuf};
@@ -260,7 +262,12 @@ fn what_is_written_exclusively_is_read_back_and_reaches_the_file() {
         "{error}"
     );
     assert!(block::open(&disk.device).is_ok());
+    // Whoever honours the lock, as udev does, keeps off as well.
+    let other = File::open(&disk.device).unwrap();
+    let (other, errno) = Flock::lock(other, FlockArg::LockSharedNonblock).unwrap_err();
+    assert_eq!(errno, Errno::EWOULDBLOCK);
     drop(device);
+    assert!(Flock::lock(other, FlockArg::LockSharedNonblock).is_ok());
     let mut in_file = vec![0; 8192];
     let backing = File::open(disk.backing_file()).unwrap();
     backing.read_exact_at(&mut in_file, 2 * MIB).unwrap();
@@ -361,6 +368,54 @@ fn a_partition_names_its_disk_and_its_mount_keeps_the_disk() {
     drop(mounted);
     let removed = Command::new("partx").arg("-d").arg(&disk.device).status();
     assert!(removed.unwrap().success());
+}
+
+#[test]
+fn partition_nodes_are_made_and_removed_in_the_running_kernel() {
+    let Some(disk) = Loop::new(64 * MIB, &["-b", "4096"]) else {
+        return;
+    };
+    let device = block::open_exclusive(&disk.device).unwrap();
+    // Without --partscan a loop device has no partition scan.
+    assert_eq!(device.reread_partitions(), Err(Errno::EINVAL));
+    let range = ByteRange {
+        from: Bytes::mib(12),
+        to: Bytes::mib(20),
+    };
+    device.add_partition(3, range).unwrap();
+    let at = PathBuf::from(format!("/sys/block/{0}/{0}p3", disk.name()));
+    let number = |attribute: &str| fs::read_to_string(at.join(attribute)).unwrap();
+    // sysfs counts in 512 bytes whatever the logical block is.
+    assert_eq!(number("start").trim(), "24576");
+    assert_eq!(number("size").trim(), "16384");
+    let roots = sysfs::Roots::system();
+    let found = sysfs::Disk::by_name(&roots, disk.name()).unwrap();
+    assert_eq!(found.partitions(), [format!("{}p3", disk.name())]);
+    assert_eq!(device.add_partition(4, range), Err(Errno::EBUSY));
+    device.remove_partition(3).unwrap();
+    assert!(!at.exists());
+    assert_eq!(device.remove_partition(3), Err(Errno::ENXIO));
+}
+
+#[test]
+fn a_discarded_range_of_a_loop_device_reads_as_zeros() {
+    let Some(disk) = Loop::new(16 * MIB, &[]) else {
+        return;
+    };
+    let mut device = block::open_exclusive(&disk.device).unwrap();
+    let range = ByteRange {
+        from: Bytes::mib(4),
+        to: Bytes::mib(8),
+    };
+    match device.discard(range) {
+        Err(Errno::EOPNOTSUPP) => {
+            eprintln!("skipped: needs a file system that can punch holes");
+            return;
+        }
+        result => result.unwrap(),
+    }
+    let numbers = [3, 4, 7, 8].map(|n| first_number(&mut device, Bytes::mib(n), 4096));
+    assert_eq!(numbers, [3, 0, 0, 8]);
 }
 
 const DENIED_DEVICE: &str = "FLASHFIT_TEST_DENIED_DEVICE";

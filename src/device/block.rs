@@ -41,7 +41,33 @@ mod ioctl {
         nix::ioctl_read!(blkgetdiskseq, 0x12, 128, u64);
         nix::ioctl_none_bad!(blkrrpart, request_code_none!(0x12, 95));
         nix::ioctl_none_bad!(blkflsbuf, request_code_none!(0x12, 97));
+        nix::ioctl_write_ptr_bad!(blkdiscard, request_code_none!(0x12, 119), [u64; 2]);
+        nix::ioctl_write_ptr_bad!(blkpg, request_code_none!(0x12, 105), super::PartitionCall);
     }
+
+    /// `struct blkpg_ioctl_arg` of include/uapi/linux/blkpg.h.
+    #[repr(C)]
+    pub(super) struct PartitionCall {
+        operation: c_int,
+        flags: c_int,
+        data_length: c_int,
+        data: *mut PartitionData,
+    }
+
+    /// `struct blkpg_partition` of include/uapi/linux/blkpg.h; the names are ignored by the kernel.
+    #[repr(C)]
+    struct PartitionData {
+        start: i64,
+        length: i64,
+        number: c_int,
+        device_name: [u8; 64],
+        volume_name: [u8; 64],
+    }
+
+    /// `BLKPG_ADD_PARTITION`.
+    const ADD: c_int = 1;
+    /// `BLKPG_DEL_PARTITION`.
+    const DELETE: c_int = 2;
 
     /// BLKGETSIZE64: the size in bytes.
     pub(super) fn size(device: &File) -> Result<u64, Errno> {
@@ -117,5 +143,53 @@ mod ioctl {
     pub(super) fn drop_cached_pages(device: &File) -> Result<(), Errno> {
         // SAFETY: the descriptor is open for the call, which takes no argument.
         unsafe { raw::blkflsbuf(device.as_raw_fd()) }.map(drop)
+    }
+
+    /// BLKDISCARD: forget `length` bytes from `start`.
+    pub(super) fn discard(device: &File, start: u64, length: u64) -> Result<(), Errno> {
+        let range = [start, length];
+        // SAFETY: the descriptor is open for the call, and the kernel reads two u64 from `range`.
+        unsafe { raw::blkdiscard(device.as_raw_fd(), &raw const range) }.map(drop)
+    }
+
+    /// BLKPG: add a partition of `length` bytes at byte `start`.
+    pub(super) fn add_partition(
+        device: &File,
+        number: u32,
+        start: u64,
+        length: u64,
+    ) -> Result<(), Errno> {
+        partition_call(device, ADD, number, start, length)
+    }
+
+    /// BLKPG: remove a partition.
+    pub(super) fn remove_partition(device: &File, number: u32) -> Result<(), Errno> {
+        partition_call(device, DELETE, number, 0, 0)
+    }
+
+    fn partition_call(
+        device: &File,
+        operation: c_int,
+        number: u32,
+        start: u64,
+        length: u64,
+    ) -> Result<(), Errno> {
+        let out_of_range = |_| Errno::EINVAL;
+        let mut data = PartitionData {
+            start: i64::try_from(start).map_err(out_of_range)?,
+            length: i64::try_from(length).map_err(out_of_range)?,
+            number: c_int::try_from(number).map_err(out_of_range)?,
+            device_name: [0; 64],
+            volume_name: [0; 64],
+        };
+        let call = PartitionCall {
+            operation,
+            flags: 0,
+            data_length: c_int::try_from(size_of::<PartitionData>()).map_err(out_of_range)?,
+            data: &raw mut data,
+        };
+        // SAFETY: the descriptor is open, and both structs have the layout that the kernel reads
+        // and outlive the call.
+        unsafe { raw::blkpg(device.as_raw_fd(), &raw const call) }.map(drop)
     }
 }

@@ -295,4 +295,75 @@ mod tests {
             })
         ));
     }
+
+    #[test]
+    fn every_text_is_one_line_that_starts_with_what_happened_and_ends_with_what_to_do() {
+        let path = || "/dev/sdb".to_owned();
+        let reason = || "no luck".to_owned();
+        let all = [
+            OpenError::NotFound { path: path() },
+            OpenError::Permission {
+                path: path(),
+                group: None,
+            },
+            OpenError::NoMedium { path: path() },
+            OpenError::NothingAttached { path: path() },
+            OpenError::Partition {
+                path: path(),
+                disk: path(),
+            },
+            OpenError::Directory { path: path() },
+            OpenError::CharacterDevice { path: path() },
+            OpenError::WrongKind {
+                path: path(),
+                found: "a pipe",
+                wanted: "a block device",
+            },
+            OpenError::EmptyFile { path: path() },
+            OpenError::TooSmall {
+                path: path(),
+                size: Bytes(1),
+            },
+            OpenError::UnsupportedBlock {
+                path: path(),
+                bytes: Bytes(2048),
+            },
+            OpenError::BootArea {
+                path: path(),
+                disk: path(),
+            },
+            OpenError::AmbiguousName {
+                path: path(),
+                disks: vec![path()],
+                instead: vec![path()],
+            },
+            OpenError::NotInSysfs { path: path() },
+            OpenError::InUse {
+                path: path(),
+                uses: Vec::new(),
+            },
+            OpenError::ReadOnly { path: path() },
+            OpenError::NoDirectAccess {
+                path: path(),
+                reason: reason(),
+            },
+            OpenError::Io {
+                path: path(),
+                doing: "opening",
+                reason: reason(),
+            },
+        ];
+        for error in all {
+            let text = error.to_string();
+            assert!(text.contains("/dev/sdb"), "{text}");
+            assert!(!text.contains('\n') && !text.ends_with('.'), "{text}");
+            assert!(text.starts_with('/') || text.starts_with("no "), "{text}");
+            // What happened; what to do.
+            let (_, to_do) = text.split_once([';', ':']).unwrap();
+            let verbs = [
+                "run", "name", "plug", "insert", "re-plug", "close", "connect", "truncate", "push",
+            ];
+            assert!(verbs.iter().any(|verb| to_do.contains(verb)), "{text}");
+        }
+    }
 }

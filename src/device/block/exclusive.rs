@@ -6,7 +6,7 @@ use crate::device::open_error::OpenError;
 use crate::device::sysfs::{self, Roots};
 use crate::device::{AccessError, Device, ReadDevice, check_access};
 use crate::topology::Facts;
-use crate::units::Bytes;
+use crate::units::{ByteRange, Bytes};
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use nix::libc;
@@ -40,10 +40,11 @@ const BETWEEN_TRIES: Duration = Duration::from_millis(100);
 pub fn open_exclusive(path: &Path) -> Result<ExclusiveDevice, OpenError> {
     let roots = Roots::system();
     let target = Target::find(&roots, path)?;
-    let in_use = || OpenError::InUse {
+    let in_use = |uses| OpenError::InUse {
         path: target.given.clone(),
-        uses: sysfs::in_use(&roots, &target.disk),
+        uses,
     };
+    let look_again = || in_use(sysfs::in_use(&roots, &target.disk));
     let read_only = || OpenError::ReadOnly {
         path: target.given.clone(),
     };
@@ -52,7 +53,7 @@ pub fn open_exclusive(path: &Path) -> Result<ExclusiveDevice, OpenError> {
     }
     let uses = sysfs::in_use(&roots, &target.disk);
     if !uses.is_empty() {
-        return Err(in_use());
+        return Err(in_use(uses));
     }
     let claim = || {
         OpenOptions::new()
@@ -72,11 +73,11 @@ pub fn open_exclusive(path: &Path) -> Result<ExclusiveDevice, OpenError> {
     }
     let file = match opened {
         Ok(file) => file,
-        Err(error) if is_busy(&error) => return Err(in_use()),
+        Err(error) if is_busy(&error) => return Err(look_again()),
         Err(error) => return Err(target.explain(&error)),
     };
     let second = file.try_clone().map_err(|error| target.explain(&error))?;
-    let lock = lock(second).ok_or_else(in_use)?;
+    let lock = lock(second).ok_or_else(look_again)?;
     if ioctl::is_read_only(&file) == Ok(true) {
         return Err(read_only());
     }
@@ -103,14 +104,49 @@ impl ExclusiveDevice {
         &self.inner
     }
 
-    /// Ask the kernel to read the partition table again, and drop cached pages of the old one.
+    /// Ask the kernel to read the partition table again, after it has dropped its cached pages of
+    /// the old one.
     ///
     /// # Errors
     ///
-    /// EBUSY when a partition is in use, EINVAL when the kernel knows no partition tables at all.
+    /// `EBUSY` when a partition is in use. `EINVAL` when the kernel does not look for partitions on
+    /// this device; a kernel without a parser for the table succeeds and shows no partitions. In
+    /// both cases [`ExclusiveDevice::add_partition`] still makes them.
     pub fn reread_partitions(&self) -> Result<(), Errno> {
         ioctl::drop_cached_pages(&self.inner.file)?;
         ioctl::reread_partitions(&self.inner.file)
+    }
+
+    /// Make a partition node in the running kernel; the table on the device is not touched.
+    ///
+    /// # Errors
+    ///
+    /// `EBUSY` when the number or the range is taken, `EINVAL` when the range is empty or outside.
+    pub fn add_partition(&self, number: u32, range: ByteRange) -> Result<(), Errno> {
+        ioctl::add_partition(
+            &self.inner.file,
+            number,
+            range.from.get(),
+            range.length().get(),
+        )
+    }
+
+    /// Remove a partition node from the running kernel; the table on the device is not touched.
+    ///
+    /// # Errors
+    ///
+    /// `ENXIO` when there is none of this number, `EBUSY` when it is in use.
+    pub fn remove_partition(&self, number: u32) -> Result<(), Errno> {
+        ioctl::remove_partition(&self.inner.file, number)
+    }
+
+    /// Tell the device that it may forget a range. Its content is undefined afterwards.
+    ///
+    /// # Errors
+    ///
+    /// `EOPNOTSUPP` when the device cannot, `EINVAL` when the range is off its logical blocks.
+    pub fn discard(&self, range: ByteRange) -> Result<(), Errno> {
+        ioctl::discard(&self.inner.file, range.from.get(), range.length().get())
     }
 }
 

@@ -47,7 +47,13 @@ pub(in crate::device) fn write(
         let took = start.elapsed();
         match result {
             Ok(length) if length == data.len() => return Ok(took),
-            Ok(_) => return Err(AccessError::Gone { at: at.get() }),
+            // A device that lost its capacity, or an image on a full file system.
+            Ok(length) => {
+                return Err(AccessError::Io {
+                    at: at.get(),
+                    reason: format!("only {length} of {} bytes were written", data.len()),
+                });
+            }
             Err(Errno::EINTR) => {}
             Err(errno) => return Err(access_error(errno, at, data.len())),
         }
@@ -101,9 +107,13 @@ fn access_error(errno: Errno, at: Bytes, length: usize) -> AccessError {
             length: length as u64,
             reason: "the kernel rejects this offset, length or buffer address for direct access",
         },
+        Errno::EIO => AccessError::Io {
+            at: at.get(),
+            reason: "the device reports a failure (EIO)".to_owned(),
+        },
         errno => AccessError::Io {
             at: at.get(),
-            reason: errno.desc().to_lowercase(),
+            reason: format!("{} ({errno:?})", errno.desc().to_lowercase()),
         },
     }
 }

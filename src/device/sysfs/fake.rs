@@ -75,8 +75,8 @@ impl Tree {
     }
 
     fn block_device(&self, at: &str, name: &str, number: &str, sectors: u64) {
-        self.file(&format!("{at}/dev"), &format!("{number}\n"));
-        self.file(&format!("{at}/size"), &format!("{sectors}\n"));
+        self.file(&format!("{at}/dev"), format!("{number}\n"));
+        self.file(&format!("{at}/size"), format!("{sectors}\n"));
         self.link(&format!("sys/dev/block/{number}"), at);
         self.file(&format!("dev/{name}"), "");
     }
@@ -98,7 +98,7 @@ impl Tree {
     }
 
     pub(crate) fn mounts(&self, lines: &[&str]) -> &Tree {
-        self.file("proc/self/mountinfo", &lines.join("\n"))
+        self.file("proc/self/mountinfo", lines.join("\n"))
     }
 
     /// A USB disk in a port of its own.
@@ -122,7 +122,7 @@ impl Tree {
         ] {
             self.file(
                 &format!("sys/devices/{usb}/{attribute}"),
-                &format!("{value}\n"),
+                format!("{value}\n"),
             );
         }
         self.file(&format!("sys/devices/{device}/vendor"), "Generic-\n");
@@ -135,7 +135,7 @@ impl Tree {
     pub(crate) fn mmc(&self, name: &str, number: &str, kind: &str, bytes: u64) -> &Tree {
         let device = format!("platform/soc/fe340000.mmc/mmc_host/mmc0/mmc0:{name}");
         self.disk(&device, name, number, bytes / 512);
-        self.attribute(name, "device/type", &format!("{kind}\n"))
+        self.attribute(name, "device/type", format!("{kind}\n"))
     }
 
     pub(crate) fn get(&self, name: &str) -> Disk {

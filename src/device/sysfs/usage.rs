@@ -46,7 +46,7 @@ impl Use {
     }
 
     /// Whether the running system needs it: swap, or mounted at `/`, `/usr`, `/var`, `/home`,
-    /// `/boot` or below `/boot` (where firmware partitions are mounted).
+    /// `/efi`, `/boot` or below `/boot` (where firmware partitions are mounted).
     pub fn is_system(&self) -> bool {
         match &self.kind {
             UseKind::Mounted(at) => {
