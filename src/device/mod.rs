@@ -17,8 +17,10 @@ pub mod sysfs;
 pub mod wrappers;
 
 mod buffer;
+mod open_error;
 
 pub use buffer::AlignedBuffer;
+pub use open_error::{OpenError, OpenErrorKind, SMALLEST_DEVICE};
 
 use crate::topology::Facts;
 use crate::units::{Bytes, LogicalBlock};
