@@ -333,3 +333,243 @@ fn grid(grain: Bytes, phase: Bytes) -> Alignment {
         None => unreachable!("a grain of at least one byte is a grid"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::geometry::{Cutoff, EraseBlock, OpenAu};
+    use crate::topology::{Origin, PreferredEraseSize, Transport};
+    use crate::units::LogicalBlock;
+
+    fn facts(capacity: u64) -> Facts {
+        Facts::bare(
+            "test",
+            Transport::Usb,
+            Some(Bytes(capacity)),
+            LogicalBlock::B512,
+        )
+    }
+
+    fn measured(erase_block: Bytes, phase: Bytes) -> Geometry {
+        Geometry {
+            erase_block: EraseBlock {
+                verdict: Verdict::Confirmed,
+                bytes: Some(erase_block),
+                phase_bytes: Some(phase),
+                ..EraseBlock::default()
+            },
+            ..Geometry::default()
+        }
+    }
+
+    fn not_visible() -> Geometry {
+        Geometry {
+            erase_block: EraseBlock {
+                verdict: Verdict::NotVisible,
+                ..EraseBlock::default()
+            },
+            ..Geometry::default()
+        }
+    }
+
+    fn ssr(capacity: u64, au: Bytes) -> Facts {
+        let mut facts = facts(capacity);
+        facts.reported.ssr_au_size = Some(au);
+        facts
+    }
+
+    /// Grain and unit in KiB, phase in KiB.
+    fn kib(choice: &AlignmentChoice) -> (u64, u64, u64) {
+        (
+            choice.alignment.grain().get() / 1024,
+            choice.unit.get() / 1024,
+            choice.alignment.phase().get() / 1024,
+        )
+    }
+
+    #[test]
+    fn starts_keep_the_megabyte_grid_and_ends_the_erase_block() {
+        for (erase_block, grain) in [
+            (512, 1024),
+            (1024, 1024),
+            (1536, 3072),
+            (2048, 2048),
+            (3072, 3072),
+            (6144, 6144),
+            (12288, 12288),
+            (24576, 24576),
+            (4608, 9216),
+        ] {
+            let geometry = measured(Bytes::kib(erase_block), Bytes::ZERO);
+            let choice = alignment(&geometry, &facts(31_914_983_424));
+            assert_eq!(kib(&choice), (grain, erase_block, 0), "{}", choice.reason);
+            assert!(!choice.fallback);
+        }
+    }
+
+    #[test]
+    fn a_phase_on_a_megabyte_is_kept_and_said() {
+        let geometry = measured(Bytes::mib(12), Bytes::mib(4));
+        let choice = alignment(&geometry, &facts(31_914_983_424));
+        assert_eq!(kib(&choice), (12288, 12288, 4096));
+        assert!(choice.reason.contains("stay multiples of 1 MiB"));
+        // Boundaries at 0.5, 2, 3.5 MiB …: 2 MiB is the first on the megabyte grid.
+        let geometry = measured(Bytes::kib(1536), Bytes::kib(512));
+        let choice = alignment(&geometry, &facts(31_914_983_424));
+        assert_eq!(kib(&choice), (3072, 1536, 2048));
+        let geometry = measured(Bytes::mib(4), Bytes::kib(512));
+        let choice = alignment(&geometry, &facts(31_914_983_424));
+        assert_eq!(kib(&choice), (4096, 4096, 512));
+        assert!(choice.reason.contains("not multiples of 1 MiB"));
+    }
+
+    #[test]
+    fn a_phase_off_the_physical_block_is_refused_with_the_reason() {
+        let mut facts = facts(31_914_983_424);
+        facts.physical_block = Some(Bytes(4096));
+        let refused = alignment_of(Bytes::mib(4), Bytes(512), &facts);
+        assert!(matches!(refused, Err(PlanError::PhaseOffBlock { .. })));
+        let choice = alignment(&measured(Bytes::mib(4), Bytes(512)), &facts);
+        assert!(choice.fallback);
+        assert!(
+            choice.reason.contains("phase of 512 B is no multiple"),
+            "{}",
+            choice.reason
+        );
+    }
+
+    #[test]
+    fn a_declared_multiple_is_honoured_and_named() {
+        let geometry = measured(Bytes::mib(2), Bytes::ZERO);
+        let choice = alignment(&geometry, &ssr(256_000_000_000, Bytes::mib(4)));
+        assert_eq!(kib(&choice), (4096, 4096, 0));
+        assert!(
+            choice.reason.contains("declares 4 MiB"),
+            "{}",
+            choice.reason
+        );
+        // The larger measured size already is a multiple.
+        let geometry = measured(Bytes::mib(8), Bytes::ZERO);
+        let choice = alignment(&geometry, &ssr(256_000_000_000, Bytes::mib(4)));
+        assert_eq!(kib(&choice), (8192, 8192, 0));
+    }
+
+    #[test]
+    fn two_readings_that_disagree_meet_on_their_common_multiple() {
+        let geometry = measured(Bytes::mib(8), Bytes::ZERO);
+        let choice = alignment(&geometry, &ssr(31_914_983_424, Bytes::mib(12)));
+        assert_eq!(kib(&choice), (24576, 24576, 0));
+        assert!(choice.reason.contains("both readings"), "{}", choice.reason);
+        // 9 MiB and 64 MiB meet at 576 MiB: absurd, the measurement wins.
+        let geometry = measured(Bytes::mib(9), Bytes::ZERO);
+        let choice = alignment(&geometry, &ssr(31_914_983_424, Bytes::mib(64)));
+        assert_eq!(kib(&choice), (9216, 9216, 0));
+        assert!(choice.reason.contains("no sensible common grid"));
+    }
+
+    #[test]
+    fn the_kernels_guess_is_not_the_cards_word() {
+        let mut facts = facts(256_000_000_000);
+        let preferred = |origin| {
+            Some(PreferredEraseSize {
+                bytes: Bytes::mib(4),
+                origin,
+            })
+        };
+        facts.reported.preferred_erase_size = preferred(Origin::CardOrKernelDefault);
+        assert_eq!(kib(&alignment(&not_visible(), &facts)), (49152, 49152, 0));
+        facts.reported.preferred_erase_size = preferred(Origin::Card);
+        assert_eq!(kib(&alignment(&not_visible(), &facts)), (12288, 12288, 0));
+    }
+
+    #[test]
+    fn an_optimal_io_size_is_honoured_unless_it_is_a_bridges_nonsense() {
+        let geometry = measured(Bytes::mib(4), Bytes::ZERO);
+        let mut facts = facts(31_914_983_424);
+        facts.reported.optimal_io_size = Some(Bytes::kib(3072));
+        assert_eq!(kib(&alignment(&geometry, &facts)), (12288, 4096, 0));
+        facts.reported.optimal_io_size = Some(Bytes(33_553_920));
+        assert_eq!(kib(&alignment(&geometry, &facts)), (4096, 4096, 0));
+        facts.reported.optimal_io_size = Some(Bytes::mib(256));
+        let choice = alignment(&geometry, &facts);
+        assert_eq!(kib(&choice), (4096, 4096, 0));
+        assert!(choice.reason.contains("not followed"));
+    }
+
+    #[test]
+    fn an_untold_erase_block_falls_back_by_capacity() {
+        for (capacity, grain) in [
+            (1_999_999_999, 4),
+            (2_000_000_000, 12),
+            (15_999_999_999, 12),
+            (16_000_000_000, 48),
+            (16_012_804_096, 48),
+        ] {
+            for geometry in [Geometry::default(), not_visible()] {
+                let choice = alignment(&geometry, &facts(capacity));
+                assert_eq!(choice.alignment.grain(), Bytes::mib(grain), "{capacity}");
+                assert!(choice.fallback && choice.erase_block.is_none());
+            }
+        }
+        let mut unknown = facts(1);
+        unknown.capacity = None;
+        let choice = alignment(&Geometry::default(), &unknown);
+        assert_eq!(choice.alignment.grain(), Bytes::mib(48));
+    }
+
+    #[test]
+    fn a_declared_size_alone_gains_a_factor_of_three() {
+        for (au, grain) in [(4, 12), (8, 24), (16, 48), (12, 12), (24, 24), (64, 192)] {
+            let choice = alignment(&not_visible(), &ssr(128_000_000_000, Bytes::mib(au)));
+            assert_eq!(choice.alignment.grain(), Bytes::mib(grain));
+        }
+        // 12 MiB would leave no room on a card of 16 MiB.
+        let choice = alignment(&not_visible(), &ssr(16 << 20, Bytes::kib(16)));
+        assert_eq!(choice.alignment.grain(), Bytes::mib(4));
+    }
+
+    #[test]
+    fn an_ssd_needs_one_megabyte_or_what_it_declares() {
+        let mut geometry = not_visible();
+        geometry.open_au.linear = OpenAu {
+            verdict: Verdict::Likely,
+            at_least: Some(130),
+            cutoff: Some(Cutoff::None),
+            ..OpenAu::default()
+        };
+        let choice = alignment(&geometry, &facts(80_026_361_856));
+        assert_eq!(kib(&choice), (1024, 1024, 0));
+        assert!(choice.reason.contains("130"), "{}", choice.reason);
+        let choice = alignment(&geometry, &ssr(80_026_361_856, Bytes::mib(8)));
+        assert_eq!(kib(&choice), (8192, 8192, 0));
+        geometry.erase_block.verdict = Verdict::NotTested;
+        assert_eq!(kib(&alignment(&geometry, &facts(80_026_361_856))).0, 49152);
+    }
+
+    #[test]
+    fn align_takes_any_multiple_of_the_physical_block() {
+        let choice = alignment(&not_visible(), &facts(31_914_983_424));
+        let physical = Bytes(512);
+        let grid = alignment_override(&choice, Bytes::kib(192), None, physical).unwrap();
+        assert_eq!(kib(&grid), (192, 192, 0));
+        let grid = alignment_override(&choice, Bytes::mib(6), Some(Bytes::mib(14)), physical);
+        assert_eq!(kib(&grid.unwrap()), (6144, 6144, 2048));
+        let refused = alignment_override(&choice, Bytes(1000), None, physical);
+        assert_eq!(
+            refused.unwrap_err().to_string(),
+            "the alignment of 1000 B is no multiple of the physical block of 512 B: choose one that is, such as 1 KiB"
+        );
+        assert!(alignment_override(&choice, Bytes(0), None, physical).is_err());
+        assert!(alignment_override(&choice, Bytes::mib(4), Some(Bytes(5)), physical).is_err());
+    }
+
+    #[test]
+    fn absurd_sizes_are_refused_and_never_overflow() {
+        let facts = facts(31_914_983_424);
+        assert!(alignment_of(Bytes(0), Bytes(0), &facts).is_err());
+        assert!(alignment_of(Bytes(u64::MAX), Bytes(0), &facts).is_err());
+        let odd = alignment_of(Bytes(500_000), Bytes(0), &facts).unwrap();
+        assert!(odd.unit.is_multiple_of(Bytes(512)) && odd.unit.is_multiple_of(Bytes(500_000)));
+        assert!(alignment(&measured(Bytes(u64::MAX), Bytes(0)), &facts).fallback);
+    }
+}
