@@ -1,5 +1,8 @@
 //! Layouts from the outside: exact numbers of real media, and properties of random ones.
 
+// Helpers of a test may fail as the tests themselves may.
+#![allow(clippy::unwrap_used)]
+
 use flashfit::output::{layout_json, layout_text, sfdisk};
 use flashfit::plan::intent::TableChoice;
 use flashfit::plan::intent::{DiskIdChoice, Intent, KeepOut, PartitionIntent, PartitionSize};
@@ -340,6 +343,15 @@ fn a_phase_shifts_starts_and_ends() {
     let plan = layout(&medium, &choice, &wish, ENTROPY).unwrap();
     assert_eq!(plan.partitions[0].first.get(), 8192);
     assert_eq!((plan.partitions[0].end().get() - 8192) % 24576, 0);
+}
+
+#[test]
+fn a_name_that_partition_tools_drop_is_simplified_and_said() {
+    let wish = with_table(TableKind::Gpt, &["rest:ext4:a😀"]);
+    let plan = plan(16_012_804_096, Bytes::mib(4), &wish).unwrap();
+    assert_eq!(plan.partitions[0].name, "a_");
+    assert_eq!(plan.partitions[0].label.as_deref(), Some("a😀"));
+    assert!(warns(&plan, "name_simplified"));
 }
 
 #[test]

@@ -67,6 +67,14 @@ fn comments(layout: &Layout, text: &mut String) {
     for gap in &layout.gaps {
         comment(format!("free: {} to {}: {}", gap.from, gap.to, gap.reason));
     }
+    for (index, partition) in layout.partitions.iter().enumerate() {
+        if !storable(&partition.name) {
+            comment(format!(
+                "warning: partition {}: sfdisk cannot store its name, so it gets none",
+                index + 1
+            ));
+        }
+    }
     for warning in &layout.warnings {
         comment(format!("warning: {}", warning.text));
     }
@@ -105,7 +113,7 @@ fn line(partition: &Partition) -> String {
     if let Some(uuid) = partition.uuid {
         fields.push(format!("uuid={uuid}"));
     }
-    if !partition.name.is_empty() {
+    if !partition.name.is_empty() && storable(&partition.name) {
         fields.push(format!("name=\"{}\"", escaped(&partition.name)));
     }
     if partition.attributes != 0 {
@@ -115,6 +123,11 @@ fn line(partition: &Partition) -> String {
         fields.push("bootable".to_owned());
     }
     fields.join(", ")
+}
+
+/// Whether sfdisk stores the name: 2.38 drops one with a character beyond U+FFFF without a word.
+fn storable(name: &str) -> bool {
+    name.chars().all(|c| u32::from(c) <= 0xffff)
 }
 
 /// A name between double quotes: sfdisk decodes `\xHH` and nothing else, byte by byte, so quotes,

@@ -7,7 +7,7 @@ use super::ids::IdSource;
 use super::intent::{
     DiskIdChoice, Intent, IntentError, PartitionIntent, PartitionSize, TableChoice, is_zero,
 };
-use super::label::{LabelError, check_gpt_name, check_label};
+use super::label::{LabelError, check_gpt_name, check_label, gpt_name};
 use super::layout::{AlignedBy, KeptOut, LEGACY_BIOS_BOOTABLE, Layout, Partition, Warning};
 use super::medium::Medium;
 use super::placement::{Field, Misfit, Want, merged, place};
@@ -356,7 +356,7 @@ fn entry(
     }
     let gpt = table == TableKind::Gpt;
     let name = match (&wish.label, gpt) {
-        (Some(label), true) => label.clone(),
+        (Some(label), true) => gpt_name(label),
         _ => String::new(),
     };
     check_gpt_name(&name).map_err(|error: LabelError| IntentError::Label(error))?;
@@ -478,6 +478,21 @@ fn warnings(
         warn(
             "backup_gpt_beyond_max_size",
             "the backup GPT lies in the last sectors, beyond the largest size that may be used: use --table mbr if they do not exist".to_owned(),
+        );
+    }
+    let simplified = |partition: &PartitionIntent| {
+        let label = partition.label.as_deref().unwrap_or_default();
+        gpt_name(label) != label
+    };
+    if table == TableKind::Gpt
+        && let Some(index) = partitions.iter().position(simplified)
+    {
+        warn(
+            "name_simplified",
+            format!(
+                "partition {}: characters beyond U+FFFF became _ in the name of its GPT entry, partition tools cannot store them",
+                index + 1
+            ),
         );
     }
     let nameless: Vec<String> = partitions

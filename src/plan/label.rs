@@ -80,6 +80,15 @@ pub fn check_gpt_name(name: &str) -> Result<(), LabelError> {
     check_length(name, "a GPT name", &Limit::Utf16(GPT_NAME_UNITS))
 }
 
+/// The name of a GPT entry for a label: characters beyond U+FFFF become `_`. sfdisk 2.38 drops a
+/// name with such a character silently and altogether, and every script is to give one table.
+pub fn gpt_name(label: &str) -> String {
+    label
+        .chars()
+        .map(|c| if u32::from(c) > 0xffff { '_' } else { c })
+        .collect()
+}
+
 fn check_length(label: &str, fs: &'static str, limit: &Limit) -> Result<(), LabelError> {
     let (length, most, unit) = match limit {
         Limit::Bytes(most) => (label.len(), *most, "bytes"),
@@ -140,6 +149,7 @@ mod tests {
         assert!(check_label("😀😀😀😀😀😀", FileSystem::ExFat).is_err());
         assert_eq!(check_gpt_name(&"😀".repeat(18)), Ok(()));
         assert!(check_gpt_name(&"😀".repeat(19)).is_err());
+        assert_eq!(gpt_name("a😀漢"), "a_漢");
     }
 
     #[test]
