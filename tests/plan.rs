@@ -199,10 +199,15 @@ fn an_exchange_partition_behind_another_is_warned_about() {
 
 #[test]
 fn without_partitions_one_covers_the_device() {
-    let small = plan(16_012_804_096, Bytes::mib(4), &Intent::default()).unwrap();
-    assert_eq!(small.partitions[0].kind, PartitionType::Mbr(0x0c));
-    let large = plan(128_000_000_000, Bytes::mib(4), &Intent::default()).unwrap();
-    assert_eq!(large.partitions[0].kind, PartitionType::Mbr(0x07));
+    for (capacity, code) in [
+        (1_015_808_000, 0x06),
+        (16_012_804_096, 0x0c),
+        (128_000_000_000, 0x07),
+    ] {
+        let plan = plan(capacity, Bytes::mib(4), &Intent::default()).unwrap();
+        assert_eq!(plan.partitions.len(), 1);
+        assert_eq!(plan.partitions[0].kind, PartitionType::Mbr(code));
+    }
 }
 
 #[test]
@@ -310,6 +315,16 @@ fn a_capacity_that_may_be_a_lie_can_be_capped() {
     assert!(warns(&plan, "backup_gpt_beyond_max_size"));
     let beyond = |gap: &flashfit::plan::layout::Gap| gap.kind == GapKind::BeyondMaxSize;
     assert!(plan.gaps.iter().any(beyond));
+    wish.table = TableChoice::Auto;
+    wish.partitions = vec!["rest:ext4".parse().unwrap()];
+    let auto = layout(
+        &medium(2_000_398_934_016),
+        &grid(Bytes::mib(4)),
+        &wish,
+        ENTROPY,
+    )
+    .unwrap();
+    assert_eq!(auto.table, TableKind::Mbr);
 }
 
 #[test]
@@ -367,6 +382,10 @@ fn the_text_is_ascii_and_names_every_partition_and_gap() {
         assert!(text.contains(&p.first.to_string()), "{text}");
         assert!(text.contains(&p.sectors.to_string()), "{text}");
     }
+    // Small partitions keep a place in the picture.
+    let bar = text.lines().find(|line| line.starts_with('[')).unwrap();
+    assert_eq!(bar.len(), 66, "{bar}");
+    assert!(bar.starts_with("[#12222"), "{bar}");
     for gap in &plan.gaps {
         assert!(text.contains(&gap.reason), "{}", gap.reason);
     }
@@ -458,7 +477,15 @@ fn gaps_missing_from_a_layout_file_are_filled_in() {
     let plan = plan(16_012_804_096, Bytes::mib(4), &wish).unwrap();
     let text = layout_json::render(&plan);
     let mut file: serde_json::Value = serde_json::from_str(&text).unwrap();
-    file.as_object_mut().unwrap().remove("gaps");
+    for key in [
+        "gaps",
+        "capacity_sectors",
+        "first_usable_lba",
+        "version",
+        "notes",
+    ] {
+        file.as_object_mut().unwrap().remove(key);
+    }
     let read = layout_json::parse(&file.to_string()).unwrap();
     assert_eq!(read.partitions, plan.partitions);
     assert_eq!(read.gaps.len(), 2);

@@ -334,6 +334,10 @@ fn a_line_break_in_a_reason_does_not_become_a_command() {
         code: "test".to_owned(),
         text: "\nstart=2048, size=5, type=83".to_owned(),
     });
+    plan.warnings.push(Warning {
+        code: "test".to_owned(),
+        text: "ü, start=2048 ".repeat(1000),
+    });
     disk.apply(&sfdisk::render(&plan)).unwrap();
     assert_same(&plan, &disk.table());
 }

@@ -82,7 +82,7 @@ struct File {
     disk_id: String,
     logical_block_size: LogicalBlock,
     capacity_bytes: Bytes,
-    capacity_sectors: Sectors,
+    capacity_sectors: Option<Sectors>,
     alignment: Grid,
     first_usable_lba: Option<Lba>,
     last_usable_lba: Option<Lba>,
@@ -178,7 +178,7 @@ impl From<&Layout> for File {
             disk_id: layout.disk_id.to_string(),
             logical_block_size: layout.logical_block,
             capacity_bytes: layout.capacity_bytes(),
-            capacity_sectors: layout.capacity,
+            capacity_sectors: Some(layout.capacity),
             alignment: Grid {
                 bytes: grid.alignment.grain(),
                 phase_bytes: grid.alignment.phase(),
@@ -249,14 +249,14 @@ impl File {
         let table: TableKind = field("table", &self.table)?;
         let block = self.logical_block_size;
         // The last part of a capacity that is no whole sector does not count.
-        if self.capacity_bytes.get() / block.bytes().get() != self.capacity_sectors.get() {
+        let capacity = Sectors(self.capacity_bytes.get() / block.bytes().get());
+        if self.capacity_sectors.is_some_and(|given| given != capacity) {
             return Err(wrong(
                 "capacity_sectors",
                 "it is not capacity_bytes divided by logical_block_size",
             ));
         }
-        let room = table_room(table, block, self.capacity_sectors)
-            .ok_or(LayoutFault::NoRoom(self.capacity_sectors))?;
+        let room = table_room(table, block, capacity).ok_or(LayoutFault::NoRoom(capacity))?;
         let partitions = self
             .partitions
             .into_iter()
@@ -264,7 +264,7 @@ impl File {
             .map(|(index, entry)| entry.into_partition(index + 1))
             .collect::<Result<Vec<_>, _>>()?;
         let gaps = if self.gaps.is_empty() {
-            unexplained(&partitions, self.capacity_sectors)
+            unexplained(&partitions, capacity)
         } else {
             self.gaps
                 .into_iter()
@@ -276,7 +276,7 @@ impl File {
             table_reason: self.table_reason,
             disk_id: field::<DiskId>("disk_id", &self.disk_id)?,
             logical_block: block,
-            capacity: self.capacity_sectors,
+            capacity,
             alignment: self.alignment.into_choice()?,
             first_usable: self.first_usable_lba.unwrap_or(room.first),
             last_usable: self

@@ -54,17 +54,12 @@ fn head(layout: &Layout, text: &mut String) {
     );
 }
 
-/// One character per equal share of the medium: the number of the partition that holds most of
-/// it, `#` the table, `x` a keep-out range, `.` free. Every partition shows at least once.
+/// The medium as a bar: digits are partitions, `#` the table, `x` a keep-out range, `.` free.
+/// Widths are in proportion, but the table and every partition get at least one character.
 fn picture(layout: &Layout, text: &mut String) {
-    let total = u128::from(layout.capacity.get()).max(1);
-    let width = PICTURE as u128;
-    let column = |lba: Lba| {
-        let column = u128::from(lba.get()) * width / total;
-        usize::try_from(column).unwrap_or(PICTURE).min(PICTURE - 1)
-    };
-    let mut bar = vec!['.'; PICTURE];
+    let mut pieces: Vec<(Lba, u64, char, bool)> = Vec::new();
     for gap in &layout.gaps {
+        let size = gap.to.get().saturating_sub(gap.from.get());
         let sign = match gap.kind {
             GapKind::Table => '#',
             GapKind::KeepOut => 'x',
@@ -72,23 +67,34 @@ fn picture(layout: &Layout, text: &mut String) {
             GapKind::Rounding | GapKind::Unused => '.',
             GapKind::Reserved | GapKind::BeyondMaxSize => '/',
         };
-        let last = Lba(gap.to.get().saturating_sub(1));
-        for cell in bar.iter_mut().take(column(last) + 1).skip(column(gap.from)) {
-            *cell = sign;
-        }
+        pieces.push((gap.from, size, sign, gap.from == Lba(0)));
     }
-    // The first column always shows the table, so that partition 1 does not seem to start at 0.
     for (index, partition) in layout.partitions.iter().enumerate() {
-        let (from, to) = (
-            column(partition.first).max(1),
-            column(partition.last()).max(1),
-        );
-        for cell in bar.iter_mut().take(to + 1).skip(from) {
-            *cell = sign(index + 1);
-        }
+        let size = partition.sectors.get();
+        pieces.push((partition.first, size, sign(index + 1), true));
     }
-    bar[0] = '#';
-    let _ = writeln!(text, "[{}]", bar.into_iter().collect::<String>());
+    pieces.sort_unstable_by_key(|piece| piece.0);
+    let total = u128::from(layout.capacity.get()).max(1);
+    let mut widths: Vec<usize> = pieces
+        .iter()
+        .map(|(_, size, _, always)| {
+            let share = u128::from(*size) * PICTURE as u128 / total;
+            usize::try_from(share)
+                .unwrap_or(PICTURE)
+                .max(usize::from(*always))
+        })
+        .collect();
+    // What rounding took or gave is settled with the widest piece.
+    let sum: usize = widths.iter().sum();
+    if let Some(widest) = widths.iter_mut().max() {
+        *widest = (*widest + PICTURE).saturating_sub(sum).max(1);
+    }
+    let bar: String = pieces
+        .iter()
+        .zip(widths)
+        .flat_map(|((_, _, sign, _), width)| std::iter::repeat_n(*sign, width))
+        .collect();
+    let _ = writeln!(text, "[{bar}]");
     let _ = writeln!(
         text,
         " # table   1-9 partitions   x keep-out   / not to be used   . free   - tail"
@@ -133,8 +139,7 @@ fn table(layout: &Layout, text: &mut String) {
         "type",
         "fs",
         "name",
-    ]
-    .map(|title| title);
+    ];
     let mut rows: Vec<[String; 9]> = vec![header.map(str::to_owned)];
     for (index, partition) in layout.partitions.iter().enumerate() {
         rows.push(row(layout, index + 1, partition));

@@ -19,6 +19,10 @@ use std::fmt::Write;
 /// to read it (util-linux issues 949 and 1080), 2.36 reads it.
 pub const MINIMUM_UTIL_LINUX: &str = "2.36";
 
+/// Characters in a comment. sfdisk reads lines into a buffer of `BUFSIZ` (8192) bytes, and what
+/// does not fit would be read as the next line.
+const LONGEST_COMMENT: usize = 1000;
+
 /// The script. Feed it to `sfdisk DEVICE`.
 pub fn render(layout: &Layout) -> String {
     let mut text = String::new();
@@ -37,8 +41,9 @@ fn comments(layout: &Layout, text: &mut String) {
     let block = layout.logical_block.bytes().get();
     let mut comment = |line: String| {
         // Reasons may come from a file: a line break in one must not become a command.
+        let line = line.chars().take(LONGEST_COMMENT);
         text.push_str("# ");
-        text.extend(line.chars().map(|c| if c.is_control() { ' ' } else { c }));
+        text.extend(line.map(|c| if c.is_control() { ' ' } else { c }));
         text.push('\n');
     };
     comment(format!(

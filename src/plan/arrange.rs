@@ -20,8 +20,10 @@ use crate::units::{ByteRange, Bytes, Lba, LogicalBlock, MIB, Sectors, Size};
 /// last decade leaves it free.
 const EARLIEST: Bytes = Bytes(MIB);
 
-/// Up to here SD cards come with FAT32, above with exFAT (SD specification, part 2: SDHC up to
-/// 32 GB, SDXC above).
+/// Up to here SD cards come with FAT16 (SD specification, part 2: standard capacity, up to 2 GB).
+const LARGEST_FAT16: Bytes = Bytes::gib(2);
+
+/// Up to here they come with FAT32, above with exFAT (SDHC up to 32 GB, SDXC above).
 const LARGEST_FAT32: Bytes = Bytes::gib(32);
 
 /// Turn an intent into a layout.
@@ -71,6 +73,7 @@ pub fn layout(
         logical_block: block,
         capacity: medium.sectors(),
         beyond_mbr,
+        capped: ground.limits.max_size.is_some(),
         keep_out: &blocked,
     })?;
     if let Some(id) = named_id.filter(|id| id.kind() != table) {
@@ -129,7 +132,9 @@ pub fn layout(
 /// The partitions asked for, or one over the whole device.
 fn wanted(medium: &Medium, intent: &Intent) -> Result<Vec<PartitionIntent>, PlanError> {
     if intent.partitions.is_empty() {
-        let filesystem = if medium.capacity <= LARGEST_FAT32 {
+        let filesystem = if medium.capacity <= LARGEST_FAT16 {
+            FileSystem::Fat16
+        } else if medium.capacity <= LARGEST_FAT32 {
             FileSystem::Fat32
         } else {
             FileSystem::ExFat
@@ -490,7 +495,7 @@ fn warnings(
         warn(
             "name_simplified",
             format!(
-                "partition {}: characters beyond U+FFFF became _ in the name of its GPT entry, partition tools cannot store them",
+                "partition {}: characters beyond U+FFFF became _ in the name of its GPT entry, since sfdisk drops names that hold one",
                 index + 1
             ),
         );

@@ -96,8 +96,8 @@ pub enum PlanError {
     },
     /// A keep-out range covers sectors that the table itself needs.
     #[error(
-        "keep-out {from}-{to} covers sectors that the {table} table itself needs ({table_from}-{table_to}): {way_out}",
-        from = .range.from.get(), to = .range.to.get(),
+        "keep-out {from}-{to} covers bytes {table_from} to {table_to}, which the {table} table itself needs: {way_out}",
+        from = .range.from, to = .range.to,
         table_from = .owned.from.get(), table_to = .owned.to.get()
     )]
     KeepOutOverTable {

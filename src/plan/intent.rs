@@ -15,7 +15,7 @@ pub struct Intent {
     /// Which table.
     pub table: TableChoice,
     /// The partitions in the order in which they lie on the medium. Empty: one partition over the
-    /// whole device, FAT32 up to 32 GiB and exFAT above.
+    /// whole device: FAT16 up to 2 GiB, FAT32 up to 32 GiB, exFAT above.
     pub partitions: Vec<PartitionIntent>,
     /// A grid that overrides the one of the geometry.
     pub align: Option<Size>,

@@ -22,6 +22,8 @@ pub struct Circumstances<'a> {
     pub capacity: Sectors,
     /// Whether some partition can only be served beyond the sectors of an MBR.
     pub beyond_mbr: bool,
+    /// Whether the last sectors may not be used, so that a second copy there is worthless.
+    pub capped: bool,
     /// Ranges that nothing may touch, the table included.
     pub keep_out: &'a [ByteRange],
 }
@@ -72,6 +74,12 @@ fn choose(about: &Circumstances<'_>) -> (TableKind, String) {
     }
     if let Some(id) = about.disk_id {
         return (id.kind(), format!("the disk identifier {id} belongs to it"));
+    }
+    if about.capped {
+        return because(
+            Mbr,
+            "the last sectors, where a GPT has its second copy, lie beyond the largest size",
+        );
     }
     if about
         .partitions
