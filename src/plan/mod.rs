@@ -19,6 +19,7 @@
 //! | `table_room` | which sectors does the table leave? |
 //! | `placement` | where does each partition lie? |
 //! | `gaps` | why is the rest empty? |
+//! | `remarks` | what is worth telling? |
 //! | `ids` | which identifiers? |
 //! | `types` | which type code? |
 //! | `layout` | the result, and its own check |
@@ -35,6 +36,7 @@ mod label;
 pub mod layout;
 pub mod medium;
 pub mod placement;
+mod remarks;
 pub mod table_kind;
 pub mod table_room;
 pub mod types;
