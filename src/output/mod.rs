@@ -2,5 +2,7 @@
 
 pub mod human;
 pub mod json;
+pub mod layout_json;
+pub mod layout_text;
 pub mod report;
 pub mod sfdisk;

@@ -5,8 +5,48 @@
 //!                                  ^^^^
 //! ```
 //!
-//! Pure. Nothing here reads or writes a device.
+//! Two steps: [`alignment()`] turns a geometry into the grid that partitions start on, [`layout()`]
+//! turns medium, grid and [`intent::Intent`] into partitions that lie on it. Pure: nothing here
+//! reads or writes a device, knows a clock, or draws random numbers (entropy is handed in).
+//!
+//! | file | question |
+//! |---|---|
+//! | `alignment` | which grid? |
+//! | `intent` | what did the user ask for? |
+//! | `label` | does this file system take this label? |
+//! | `medium` | what is there to partition? |
+//! | `table_kind` | MBR or GPT? |
+//! | `table_room` | which sectors does the table leave? |
+//! | `placement` | where does each partition lie? |
+//! | `gaps` | why is the rest empty? |
+//! | `remarks` | what is worth telling? |
+//! | `ids` | which identifiers? |
+//! | `types` | which type code? |
+//! | `layout` | the result, and its own check |
+//! | `arrange` | the arrow: all of them in order |
 
+pub mod alignment;
+mod arrange;
+pub mod error;
+mod gaps;
+pub mod guid;
+pub mod ids;
 pub mod intent;
+mod label;
 pub mod layout;
+pub mod medium;
 pub mod placement;
+mod remarks;
+pub mod table_kind;
+pub mod table_room;
+pub mod types;
+
+pub use alignment::{AlignmentChoice, alignment, alignment_of, alignment_override};
+pub use arrange::layout;
+pub use error::PlanError;
+pub use guid::Guid;
+pub use ids::{DiskId, IdSource};
+pub use intent::Intent;
+pub use layout::Layout;
+pub use medium::Medium;
+pub use types::{FileSystem, PartitionType, TableKind};

@@ -1,0 +1,427 @@
+//! A layout as JSON, schema `flashfit.layout/1`, and back.
+//!
+//! Fields that this version does not know are ignored, so that the schema can grow; a schema of
+//! another number is refused by name. Every number that is read is checked against every other
+//! (see [`Layout::check`]): a layout from a file is written to a disk.
+
+use crate::plan::alignment::AlignmentChoice;
+use crate::plan::layout::{
+    AlignedBy, Gap, GapKind, KeptOut, Layout, LayoutFault, Partition, Warning,
+};
+use crate::plan::table_room::table_room;
+use crate::plan::{DiskId, FileSystem, Guid, PartitionType, TableKind};
+use crate::units::{Alignment, ByteRange, Bytes, Lba, LogicalBlock, Sectors};
+use serde::{Deserialize, Serialize};
+use std::fmt::Display;
+use std::str::FromStr;
+
+/// The schema that is written and read.
+pub const SCHEMA: &str = "flashfit.layout/1";
+
+/// Why a text is no layout.
+#[derive(Debug, thiserror::Error)]
+pub enum LayoutFileError {
+    /// Not JSON, or a field that is missing or of the wrong type.
+    #[error("not a layout file: {0}")]
+    Malformed(#[from] serde_json::Error),
+    /// JSON of another kind.
+    #[error("not a layout file: it has no \"schema\" of the form {SCHEMA}")]
+    NoSchema,
+    /// Another schema, or another version of this one.
+    #[error(
+        "schema '{0}' is not known, this version reads {SCHEMA}: make the layout anew with 'flashfit plan --format json'"
+    )]
+    UnknownSchema(String),
+    /// A field that says nothing sensible.
+    #[error("layout file: {field}: {problem}")]
+    Field {
+        /// The field.
+        field: &'static str,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// Numbers that contradict each other.
+    #[error("layout file contradicts itself: {0}")]
+    Fault(#[from] LayoutFault),
+}
+
+/// The layout as indented JSON with a final line break.
+pub fn render(layout: &Layout) -> String {
+    let file = File::from(layout);
+    // Strings and integers only: serialising them cannot fail.
+    let mut text = serde_json::to_string_pretty(&file).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+/// The layout that a text describes.
+pub fn parse(text: &str) -> Result<Layout, LayoutFileError> {
+    let value: serde_json::Value = serde_json::from_str(text)?;
+    match value.get("schema").and_then(|schema| schema.as_str()) {
+        None => return Err(LayoutFileError::NoSchema),
+        Some(SCHEMA) => {}
+        Some(other) => {
+            let shown = other.chars().filter(|c| !c.is_control()).take(80).collect();
+            return Err(LayoutFileError::UnknownSchema(shown));
+        }
+    }
+    let file: File = serde_json::from_value(value)?;
+    let layout = file.into_layout()?;
+    layout.check()?;
+    Ok(layout)
+}
+
+#[derive(Serialize, Deserialize)]
+struct File {
+    schema: String,
+    #[serde(default)]
+    version: String,
+    table: String,
+    #[serde(default)]
+    table_reason: String,
+    disk_id: String,
+    logical_block_size: LogicalBlock,
+    capacity_bytes: Bytes,
+    capacity_sectors: Option<Sectors>,
+    alignment: Grid,
+    first_usable_lba: Option<Lba>,
+    last_usable_lba: Option<Lba>,
+    partitions: Vec<Entry>,
+    #[serde(default)]
+    keep_out: Vec<Kept>,
+    #[serde(default)]
+    gaps: Vec<Free>,
+    #[serde(default)]
+    notes: Vec<String>,
+    #[serde(default)]
+    warnings: Vec<Note>,
+    #[serde(default)]
+    mkfs: Vec<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Grid {
+    bytes: Bytes,
+    #[serde(default)]
+    phase_bytes: Bytes,
+    /// Sizes are multiples of it; the grain when it is not given.
+    size_unit_bytes: Option<Bytes>,
+    erase_block_bytes: Option<Bytes>,
+    #[serde(default)]
+    fallback: bool,
+    #[serde(default)]
+    reason: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Entry {
+    #[serde(default)]
+    number: usize,
+    first_lba: Lba,
+    sectors: Sectors,
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default)]
+    name: String,
+    uuid: Option<String>,
+    #[serde(default = "no_file_system")]
+    filesystem: String,
+    label: Option<String>,
+    #[serde(default = "start")]
+    aligned_by: String,
+    aligned_by_reason: Option<String>,
+    #[serde(default)]
+    bootable: bool,
+    #[serde(default)]
+    attributes: u64,
+}
+
+fn no_file_system() -> String {
+    FileSystem::None.word().to_owned()
+}
+
+fn start() -> String {
+    "start".to_owned()
+}
+
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    from_bytes: Bytes,
+    to_bytes: Bytes,
+    #[serde(default)]
+    reason: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Free {
+    first_lba: Lba,
+    sectors: Sectors,
+    kind: String,
+    #[serde(default)]
+    reason: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Note {
+    code: String,
+    text: String,
+}
+
+impl From<&Layout> for File {
+    fn from(layout: &Layout) -> File {
+        let grid = &layout.alignment;
+        File {
+            schema: SCHEMA.to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            table: layout.table.word().to_owned(),
+            table_reason: layout.table_reason.clone(),
+            disk_id: layout.disk_id.to_string(),
+            logical_block_size: layout.logical_block,
+            capacity_bytes: layout.capacity_bytes(),
+            capacity_sectors: Some(layout.capacity),
+            alignment: Grid {
+                bytes: grid.alignment.grain(),
+                phase_bytes: grid.alignment.phase(),
+                size_unit_bytes: Some(grid.unit),
+                erase_block_bytes: grid.erase_block,
+                fallback: grid.fallback,
+                reason: grid.reason.clone(),
+            },
+            first_usable_lba: Some(layout.first_usable),
+            last_usable_lba: Some(layout.last_usable),
+            partitions: layout.partitions.iter().enumerate().map(entry).collect(),
+            keep_out: layout
+                .keep_out
+                .iter()
+                .map(|kept| Kept {
+                    from_bytes: kept.range.from,
+                    to_bytes: kept.range.to,
+                    reason: kept.reason.clone(),
+                })
+                .collect(),
+            gaps: layout
+                .gaps
+                .iter()
+                .map(|gap| Free {
+                    first_lba: gap.from,
+                    sectors: Sectors(gap.to.get().saturating_sub(gap.from.get())),
+                    kind: gap.kind.word().to_owned(),
+                    reason: gap.reason.clone(),
+                })
+                .collect(),
+            notes: layout.notes.clone(),
+            warnings: layout
+                .warnings
+                .iter()
+                .map(|warning| Note {
+                    code: warning.code.clone(),
+                    text: warning.text.clone(),
+                })
+                .collect(),
+            mkfs: layout.mkfs.clone(),
+        }
+    }
+}
+
+fn entry((index, partition): (usize, &Partition)) -> Entry {
+    let (aligned_by, aligned_by_reason) = match &partition.aligned_by {
+        AlignedBy::Start => ("start", None),
+        AlignedBy::DataArea { reason } => ("data_area", Some(reason.clone())),
+    };
+    Entry {
+        number: index + 1,
+        first_lba: partition.first,
+        sectors: partition.sectors,
+        kind: partition.kind.to_string(),
+        name: partition.name.clone(),
+        uuid: partition.uuid.map(|uuid| uuid.to_string()),
+        filesystem: partition.filesystem.word().to_owned(),
+        label: partition.label.clone(),
+        aligned_by: aligned_by.to_owned(),
+        aligned_by_reason,
+        bootable: partition.bootable,
+        attributes: partition.attributes,
+    }
+}
+
+impl File {
+    fn into_layout(self) -> Result<Layout, LayoutFileError> {
+        let table: TableKind = field("table", &self.table)?;
+        let block = self.logical_block_size;
+        // The last part of a capacity that is no whole sector does not count.
+        let capacity = Sectors(self.capacity_bytes.get() / block.bytes().get());
+        if self.capacity_sectors.is_some_and(|given| given != capacity) {
+            return Err(wrong(
+                "capacity_sectors",
+                "it is not capacity_bytes divided by logical_block_size",
+            ));
+        }
+        let room = table_room(table, block, capacity).ok_or(LayoutFault::NoRoom(capacity))?;
+        let partitions = self
+            .partitions
+            .into_iter()
+            .enumerate()
+            .map(|(index, entry)| entry.into_partition(index + 1))
+            .collect::<Result<Vec<_>, _>>()?;
+        let gaps = if self.gaps.is_empty() {
+            unexplained(&partitions, capacity)
+        } else {
+            self.gaps
+                .into_iter()
+                .map(Free::into_gap)
+                .collect::<Result<Vec<_>, _>>()?
+        };
+        Ok(Layout {
+            table,
+            table_reason: self.table_reason,
+            disk_id: field::<DiskId>("disk_id", &self.disk_id)?,
+            logical_block: block,
+            capacity,
+            alignment: self.alignment.into_choice()?,
+            first_usable: self.first_usable_lba.unwrap_or(room.first),
+            last_usable: self
+                .last_usable_lba
+                .unwrap_or(Lba(room.end.get().saturating_sub(1))),
+            partitions,
+            keep_out: self
+                .keep_out
+                .into_iter()
+                .map(Kept::into_kept)
+                .collect::<Result<Vec<_>, _>>()?,
+            gaps,
+            notes: self.notes,
+            warnings: self
+                .warnings
+                .into_iter()
+                .map(|note| Warning {
+                    code: note.code,
+                    text: note.text,
+                })
+                .collect(),
+            mkfs: self.mkfs,
+        })
+    }
+}
+
+impl Grid {
+    fn into_choice(self) -> Result<AlignmentChoice, LayoutFileError> {
+        let alignment = Alignment::new(self.bytes, self.phase_bytes)
+            .ok_or_else(|| wrong("alignment.bytes", "it is zero"))?;
+        if self.phase_bytes >= self.bytes {
+            return Err(wrong("alignment.phase_bytes", "it is not below bytes"));
+        }
+        Ok(AlignmentChoice {
+            alignment,
+            unit: self.size_unit_bytes.unwrap_or(self.bytes),
+            erase_block: self.erase_block_bytes,
+            reason: self.reason,
+            fallback: self.fallback,
+        })
+    }
+}
+
+impl Entry {
+    fn into_partition(self, number: usize) -> Result<Partition, LayoutFileError> {
+        if self.number != 0 && self.number != number {
+            return Err(wrong(
+                "partitions.number",
+                "partitions are not numbered in order",
+            ));
+        }
+        let aligned_by = match self.aligned_by.as_str() {
+            "start" => AlignedBy::Start,
+            "data_area" => AlignedBy::DataArea {
+                reason: self.aligned_by_reason.unwrap_or_default(),
+            },
+            other => {
+                return Err(wrong(
+                    "partitions.aligned_by",
+                    format!("'{other}' is neither start nor data_area"),
+                ));
+            }
+        };
+        Ok(Partition {
+            first: self.first_lba,
+            sectors: self.sectors,
+            kind: field::<PartitionType>("partitions.type", &self.kind)?,
+            name: self.name,
+            uuid: self
+                .uuid
+                .map(|uuid| field::<Guid>("partitions.uuid", &uuid))
+                .transpose()?,
+            filesystem: field("partitions.filesystem", &self.filesystem)?,
+            label: self.label,
+            aligned_by,
+            bootable: self.bootable,
+            attributes: self.attributes,
+        })
+    }
+}
+
+impl Kept {
+    fn into_kept(self) -> Result<KeptOut, LayoutFileError> {
+        if self.from_bytes >= self.to_bytes {
+            return Err(wrong("keep_out", "a range is empty"));
+        }
+        Ok(KeptOut {
+            range: ByteRange {
+                from: self.from_bytes,
+                to: self.to_bytes,
+            },
+            reason: self.reason,
+        })
+    }
+}
+
+impl Free {
+    fn into_gap(self) -> Result<Gap, LayoutFileError> {
+        Ok(Gap {
+            from: self.first_lba,
+            to: self
+                .first_lba
+                .checked_add(self.sectors)
+                .ok_or_else(|| wrong("gaps", "a gap ends beyond 2^64"))?,
+            kind: field::<GapKind>("gaps.kind", &self.kind)?,
+            reason: self.reason,
+        })
+    }
+}
+
+/// The gaps of a file that lists none.
+fn unexplained(partitions: &[Partition], capacity: Sectors) -> Vec<Gap> {
+    let mut gaps = Vec::new();
+    let mut cursor = Lba(0);
+    let end = Lba(capacity.get());
+    let edges = partitions.iter().map(|p| (p.first, p.end()));
+    for (from, to) in edges.chain(std::iter::once((end, end))) {
+        if cursor < from {
+            gaps.push(Gap {
+                from: cursor,
+                to: from,
+                kind: if cursor == Lba(0) {
+                    GapKind::Table
+                } else {
+                    GapKind::Unused
+                },
+                reason: "not explained in the layout file".to_owned(),
+            });
+        }
+        cursor = cursor.max(to);
+    }
+    gaps
+}
+
+fn field<T>(name: &'static str, text: &str) -> Result<T, LayoutFileError>
+where
+    T: FromStr,
+    T::Err: Display,
+{
+    text.parse().map_err(|error: T::Err| wrong(name, error))
+}
+
+fn wrong(field: &'static str, problem: impl Display) -> LayoutFileError {
+    LayoutFileError::Field {
+        field,
+        problem: problem.to_string(),
+    }
+}

@@ -1,0 +1,276 @@
+//! A layout for people: a picture, a table, and every gap explained. ASCII only, so that it reads
+//! the same over a serial line.
+
+use crate::plan::layout::{AlignedBy, GapKind, Layout, Partition};
+use crate::plan::types::type_name;
+use crate::units::{Bytes, Lba, MIB};
+use std::fmt::Write;
+
+/// How many characters the picture is wide.
+const PICTURE: usize = 64;
+
+/// The text, with a final line break.
+pub fn render(layout: &Layout) -> String {
+    let mut text = String::new();
+    head(layout, &mut text);
+    text.push('\n');
+    picture(layout, &mut text);
+    text.push('\n');
+    table(layout, &mut text);
+    text.push('\n');
+    gaps(layout, &mut text);
+    remarks(layout, &mut text);
+    text
+}
+
+/// Writing to a String cannot fail, hence the ignored results in this file.
+fn head(layout: &Layout, text: &mut String) {
+    let grid = &layout.alignment;
+    let per_block = |size: Bytes| size.get() / layout.logical_block.bytes().get();
+    let _ = writeln!(
+        text,
+        "{} table, disk identifier {}\n  {}",
+        layout.table, layout.disk_id, layout.table_reason
+    );
+    let _ = writeln!(
+        text,
+        "medium of {} ({} sectors of {} bytes)",
+        mib(layout.capacity_bytes()),
+        layout.capacity,
+        layout.logical_block.bytes().get()
+    );
+    let _ = write!(
+        text,
+        "starts on a grid of {} ({} sectors)",
+        grid.alignment,
+        per_block(grid.alignment.grain())
+    );
+    let _ = writeln!(
+        text,
+        ", sizes in units of {} ({} sectors)\n  {}",
+        grid.unit,
+        per_block(grid.unit),
+        ascii(&grid.reason)
+    );
+}
+
+/// The medium as a bar: digits are partitions, `#` the table, `x` a keep-out range, `.` free.
+/// Widths are in proportion, but the table and every partition get at least one character.
+fn picture(layout: &Layout, text: &mut String) {
+    let mut pieces: Vec<(Lba, u64, char, bool)> = Vec::new();
+    for gap in &layout.gaps {
+        let size = gap.to.get().saturating_sub(gap.from.get());
+        let sign = match gap.kind {
+            GapKind::Table => '#',
+            GapKind::KeepOut => 'x',
+            GapKind::Tail => '-',
+            GapKind::Rounding | GapKind::Unused => '.',
+            GapKind::Reserved | GapKind::BeyondMaxSize => '/',
+        };
+        pieces.push((gap.from, size, sign, gap.from == Lba(0)));
+    }
+    for (index, partition) in layout.partitions.iter().enumerate() {
+        let size = partition.sectors.get();
+        pieces.push((partition.first, size, sign(index + 1), true));
+    }
+    pieces.sort_unstable_by_key(|piece| piece.0);
+    let total = u128::from(layout.capacity.get()).max(1);
+    let mut widths: Vec<usize> = pieces
+        .iter()
+        .map(|(_, size, _, always)| {
+            let share = u128::from(*size) * PICTURE as u128 / total;
+            usize::try_from(share)
+                .unwrap_or(PICTURE)
+                .max(usize::from(*always))
+        })
+        .collect();
+    // What rounding took or gave is settled with the widest piece.
+    let sum: usize = widths.iter().sum();
+    if let Some(widest) = widths.iter_mut().max() {
+        *widest = (*widest + PICTURE).saturating_sub(sum).max(1);
+    }
+    let bar: String = pieces
+        .iter()
+        .zip(widths)
+        .flat_map(|((_, _, sign, _), width)| std::iter::repeat_n(*sign, width))
+        .collect();
+    let _ = writeln!(text, "[{bar}]");
+    let _ = writeln!(
+        text,
+        " # table   1-9 partitions   x keep-out   / not to be used   . free   - tail"
+    );
+    grid_picture(layout, text);
+}
+
+/// The first places of the grid in MiB, with what begins there.
+fn grid_picture(layout: &Layout, text: &mut String) {
+    let grid = layout.alignment.alignment;
+    let places: Vec<String> = (0..6u64)
+        .filter_map(|k| {
+            grid.grain()
+                .get()
+                .checked_mul(k)?
+                .checked_add(grid.phase().get())
+        })
+        .map(Bytes)
+        .take_while(|place| *place < layout.capacity_bytes())
+        .map(|place| {
+            let starts = layout
+                .partitions
+                .iter()
+                .position(|p| layout.byte_range(p).from == place);
+            match starts {
+                Some(index) => format!("{}=p{}", number(place), index + 1),
+                None => number(place),
+            }
+        })
+        .collect();
+    let _ = writeln!(text, " grid in MiB: {} ...", places.join(" | "));
+}
+
+fn table(layout: &Layout, text: &mut String) {
+    let header: [&str; 9] = [
+        "no",
+        "start MiB",
+        "size MiB",
+        "first",
+        "last",
+        "sectors",
+        "type",
+        "fs",
+        "name",
+    ];
+    let mut rows: Vec<[String; 9]> = vec![header.map(str::to_owned)];
+    for (index, partition) in layout.partitions.iter().enumerate() {
+        rows.push(row(layout, index + 1, partition));
+    }
+    let widths: Vec<usize> = (0..9)
+        .map(|column| rows.iter().map(|row| row[column].len()).max().unwrap_or(0))
+        .collect();
+    for row in &rows {
+        let mut line = String::new();
+        for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
+            // Numbers to the right, words to the left.
+            let _ = if column < 6 {
+                write!(line, "{cell:>width$}  ")
+            } else {
+                write!(line, "{cell:<width$}  ")
+            };
+        }
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    for (index, partition) in layout.partitions.iter().enumerate() {
+        if let Some(uuid) = partition.uuid {
+            let _ = writeln!(text, "  {}: uuid {uuid}", index + 1);
+        }
+        if let AlignedBy::DataArea { reason } = &partition.aligned_by {
+            let _ = writeln!(
+                text,
+                "  {}: data area on the grid: {}",
+                index + 1,
+                ascii(reason)
+            );
+        }
+    }
+}
+
+fn row(layout: &Layout, index: usize, partition: &Partition) -> [String; 9] {
+    let range = layout.byte_range(partition);
+    let label = partition.label.as_deref().unwrap_or(&partition.name);
+    let active = if partition.bootable || partition.attributes & 4 != 0 {
+        "*"
+    } else {
+        ""
+    };
+    [
+        format!("{active}{index}"),
+        number(range.from),
+        number(range.length()),
+        partition.first.to_string(),
+        partition.last().to_string(),
+        partition.sectors.to_string(),
+        match partition.kind {
+            crate::plan::PartitionType::Mbr(_) => {
+                format!("{} {}", partition.kind, type_name(partition.kind))
+            }
+            crate::plan::PartitionType::Gpt(_) => type_name(partition.kind).to_owned(),
+        },
+        partition.filesystem.to_string(),
+        ascii(label),
+    ]
+}
+
+fn gaps(layout: &Layout, text: &mut String) {
+    let _ = writeln!(text, "not covered by partitions:");
+    for gap in &layout.gaps {
+        let size = Bytes(
+            (gap.to.get().saturating_sub(gap.from.get()))
+                .saturating_mul(layout.logical_block.bytes().get()),
+        );
+        let _ = writeln!(
+            text,
+            "  sectors {} to {} ({}): {}",
+            gap.from,
+            gap.to.get().saturating_sub(1),
+            mib(size),
+            ascii(&gap.reason)
+        );
+    }
+}
+
+fn remarks(layout: &Layout, text: &mut String) {
+    if !layout.notes.is_empty() || !layout.warnings.is_empty() {
+        text.push('\n');
+    }
+    for note in &layout.notes {
+        let _ = writeln!(text, "note: {}", ascii(note));
+    }
+    for warning in &layout.warnings {
+        let _ = writeln!(text, "warning: {}", ascii(&warning.text));
+    }
+    if !layout.mkfs.is_empty() {
+        let _ = writeln!(text, "\nfile systems:");
+    }
+    for command in &layout.mkfs {
+        let _ = writeln!(text, "  {}", ascii(command));
+    }
+}
+
+/// MiB with at most three decimals; `~` in front when that is not exact.
+fn number(size: Bytes) -> String {
+    let thousandths = u128::from(size.get()) * 1000;
+    let unit = u128::from(MIB);
+    let rounded = thousandths / unit;
+    let mark = if thousandths % unit == 0 { "" } else { "~" };
+    let (whole, part) = (rounded / 1000, rounded % 1000);
+    if part == 0 {
+        return format!("{mark}{whole}");
+    }
+    let part = format!("{part:03}");
+    format!("{mark}{whole}.{}", part.trim_end_matches('0'))
+}
+
+fn mib(size: Bytes) -> String {
+    if size.get() < MIB {
+        return size.to_string();
+    }
+    format!("{} MiB", number(size))
+}
+
+/// Everything beyond printable ASCII as `\u{…}`: labels may hold anything, also what moves a cursor.
+fn ascii(text: &str) -> String {
+    text.chars()
+        .map(|c| match c {
+            ' '..='~' => c.to_string(),
+            _ => c.escape_unicode().to_string(),
+        })
+        .collect()
+}
+
+/// How a partition is drawn.
+fn sign(number: usize) -> char {
+    u32::try_from(number)
+        .ok()
+        .and_then(|n| char::from_digit(n, 10))
+        .unwrap_or('+')
+}

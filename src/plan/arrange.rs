@@ -1,0 +1,389 @@
+//! The arrow: medium, grid and intent to a layout.
+
+use super::alignment::{AlignmentChoice, alignment_override};
+use super::error::PlanError;
+use super::gaps::{Boundaries, gaps};
+use super::ids::IdSource;
+use super::intent::{
+    DiskIdChoice, Intent, IntentError, PartitionIntent, PartitionSize, TableChoice, is_zero,
+};
+use super::label::{LabelError, check_gpt_name, check_label, gpt_name};
+use super::layout::{AlignedBy, KeptOut, LEGACY_BIOS_BOOTABLE, Layout, Partition};
+use super::medium::Medium;
+use super::placement::{Field, Misfit, Want, merged, place};
+use super::remarks::{notes, warnings};
+use super::table_kind::{Circumstances, table_kind};
+use super::table_room::{MBR_SECTORS, TableRoom, table_room};
+use super::types::{FileSystem, PartitionType, TableKind, type_for};
+use crate::units::{ByteRange, Bytes, Lba, LogicalBlock, MIB, Sectors, Size};
+
+/// Nothing starts before 1 MiB: boot loaders live there by custom, and every partitioner of the
+/// last decade leaves it free.
+const EARLIEST: Bytes = Bytes(MIB);
+
+/// Up to here SD cards come with FAT16 (SD specification, part 2: standard capacity, up to 2 GB).
+const LARGEST_FAT16: Bytes = Bytes::gib(2);
+
+/// Up to here they come with FAT32, above with exFAT (SDHC up to 32 GB, SDXC above).
+const LARGEST_FAT32: Bytes = Bytes::gib(32);
+
+/// Turn an intent into a layout.
+///
+/// `choice` is the grid of the geometry; `--align` in the intent overrides it. `entropy` feeds new
+/// identifiers unless the intent names a seed. The result has passed [`Layout::check`].
+///
+/// Errors: whatever does not fit, see [`PlanError`].
+pub fn layout(
+    medium: &Medium,
+    choice: &AlignmentChoice,
+    intent: &Intent,
+    entropy: [u8; 16],
+) -> Result<Layout, PlanError> {
+    let block = medium.logical_block;
+    let partitions = wanted(medium, intent)?;
+    let choice = grid(medium, choice, intent)?;
+    let keep_out = keep_out(medium, intent)?;
+    let blocked: Vec<ByteRange> = keep_out.iter().map(|kept| kept.range).collect();
+    let limits = Limits::of(medium, intent)?;
+    let ground = Ground {
+        medium,
+        choice: &choice,
+        blocked: merged(blocked.clone()),
+        limits,
+    };
+
+    let wants = wants(&partitions, block)?;
+    let beyond_mbr = ground.beyond_mbr(&wants);
+    if beyond_mbr && intent.table == TableChoice::Kind(TableKind::Mbr) {
+        let limit = mbr_limit(block);
+        return Err(PlanError::BeyondMbr {
+            end: ground.limits.end,
+            limit,
+            limit_option: format!("{}B", limit.get()),
+        });
+    }
+    let named_id = match intent.disk_id {
+        DiskIdChoice::Random => None,
+        DiskIdChoice::Keep => medium.disk_id,
+        DiskIdChoice::Given(id) => Some(id),
+    };
+    let (table, table_reason) = table_kind(&Circumstances {
+        choice: intent.table,
+        partitions: &partitions,
+        disk_id: named_id,
+        logical_block: block,
+        capacity: medium.sectors(),
+        beyond_mbr,
+        capped: ground.limits.max_size.is_some(),
+        keep_out: &blocked,
+    })?;
+    if let Some(id) = named_id.filter(|id| id.kind() != table) {
+        return Err(PlanError::WrongDiskId { id, table });
+    }
+
+    let room = table_room(table, block, medium.sectors()).ok_or_else(|| ground.no_room())?;
+    let places = place(&ground.field(room), &wants).map_err(|misfit| ground.explain(misfit))?;
+    let ids = intent
+        .id_seed
+        .as_deref()
+        .map_or_else(|| IdSource::from_entropy(entropy), IdSource::from_seed);
+    let entries = partitions
+        .iter()
+        .zip(&places)
+        .enumerate()
+        .map(|(index, (partition, place))| entry(index + 1, partition, *place, table, block, ids))
+        .collect::<Result<Vec<_>, _>>()?;
+
+    let occupied: Vec<(Lba, Lba)> = entries.iter().map(|p| (p.first, p.end())).collect();
+    let named: Vec<(ByteRange, &str)> = keep_out
+        .iter()
+        .map(|kept| (kept.range, kept.reason.as_str()))
+        .collect();
+    let gaps = gaps(&Boundaries {
+        table,
+        logical_block: block,
+        capacity: medium.sectors(),
+        alignment: &choice,
+        table_end: room.end,
+        partitions: &occupied,
+        keep_out: &named,
+        reserved_from: ground.limits.reserved_from,
+        max_size: ground.limits.max_size,
+    });
+    let layout = Layout {
+        table,
+        table_reason,
+        disk_id: named_id.unwrap_or_else(|| ids.disk(table)),
+        logical_block: block,
+        capacity: medium.sectors(),
+        notes: notes(&partitions, &places, &choice, block),
+        warnings: warnings(&partitions, table, &choice, intent, medium),
+        alignment: choice,
+        first_usable: room.first,
+        last_usable: Lba(room.end.get() - 1),
+        partitions: entries,
+        keep_out,
+        gaps,
+        mkfs: Vec::new(),
+    };
+    layout.check().map_err(PlanError::Inconsistent)?;
+    Ok(layout)
+}
+
+/// The partitions asked for, or one over the whole device.
+fn wanted(medium: &Medium, intent: &Intent) -> Result<Vec<PartitionIntent>, PlanError> {
+    if intent.partitions.is_empty() {
+        let filesystem = if medium.capacity <= LARGEST_FAT16 {
+            FileSystem::Fat16
+        } else if medium.capacity <= LARGEST_FAT32 {
+            FileSystem::Fat32
+        } else {
+            FileSystem::ExFat
+        };
+        return Ok(vec![PartitionIntent::new(PartitionSize::Rest, filesystem)]);
+    }
+    for partition in &intent.partitions {
+        if let Some(label) = &partition.label {
+            check_label(label, partition.filesystem).map_err(IntentError::Label)?;
+        }
+    }
+    Ok(intent.partitions.clone())
+}
+
+fn wants(partitions: &[PartitionIntent], block: LogicalBlock) -> Result<Vec<Want>, IntentError> {
+    partitions
+        .iter()
+        .enumerate()
+        .map(|(index, partition)| match partition.size {
+            PartitionSize::Exact(size) if is_zero(size) => {
+                Err(IntentError::ZeroSize(format!("partition {}", index + 1)))
+            }
+            PartitionSize::Exact(size) => bytes(size, block, "a partition").map(Want::Exact),
+            PartitionSize::Share(share) => Ok(Want::Share(share)),
+            PartitionSize::Rest => Ok(Want::Rest),
+        })
+        .collect()
+}
+
+/// The grid of the geometry, or the one asked for. Whatever it is, the medium must be able to
+/// address it.
+fn grid(
+    medium: &Medium,
+    choice: &AlignmentChoice,
+    intent: &Intent,
+) -> Result<AlignmentChoice, PlanError> {
+    let block = medium.logical_block;
+    let physical = medium.physical_block;
+    let phase = intent
+        .phase
+        .map(|phase| bytes(phase, block, "the phase"))
+        .transpose()?;
+    if let Some(align) = intent.align {
+        let align = bytes(align, block, "the alignment")?;
+        return alignment_override(choice, align, phase, physical);
+    }
+    let choice = match phase {
+        None => choice.clone(),
+        Some(phase) => AlignmentChoice {
+            alignment: crate::units::Alignment::new(choice.alignment.grain(), phase)
+                .unwrap_or(choice.alignment),
+            reason: format!("{}; phase of {phase} asked for", choice.reason),
+            ..choice.clone()
+        },
+    };
+    let grid = choice.alignment;
+    let logical = block.bytes();
+    if !grid.phase().is_multiple_of(logical) {
+        return Err(PlanError::PhaseOffBlock {
+            phase: grid.phase(),
+            physical,
+        });
+    }
+    if !grid.grain().is_multiple_of(logical) || !choice.unit.is_multiple_of(logical) {
+        return alignment_override(&choice, choice.unit, Some(grid.phase()), physical);
+    }
+    Ok(choice)
+}
+
+fn keep_out(medium: &Medium, intent: &Intent) -> Result<Vec<KeptOut>, PlanError> {
+    let mut kept: Vec<(KeptOut, bool)> = Vec::new();
+    for wish in &intent.keep_out {
+        let range = ByteRange {
+            from: bytes(wish.from, medium.logical_block, "a keep-out range")?,
+            to: bytes(wish.to, medium.logical_block, "a keep-out range")?,
+        };
+        if range.from >= range.to {
+            return Err(IntentError::EmptyKeepOut(shown(range)).into());
+        }
+        if range.to > medium.capacity {
+            return Err(PlanError::KeepOutBeyondEnd {
+                range,
+                capacity: medium.capacity,
+            });
+        }
+        let typed = wish.owner.is_none();
+        if let Some((other, _)) = kept
+            .iter()
+            .find(|(other, other_typed)| typed && *other_typed && other.range.overlaps(range))
+        {
+            return Err(IntentError::OverlappingKeepOuts(shown(other.range), shown(range)).into());
+        }
+        let reason = wish.owner.clone().unwrap_or_else(|| "asked for".to_owned());
+        kept.push((KeptOut { range, reason }, typed));
+    }
+    kept.sort_by_key(|(kept, _)| (kept.range.from, kept.range.to));
+    Ok(kept.into_iter().map(|(kept, _)| kept).collect())
+}
+
+fn shown(range: ByteRange) -> String {
+    format!("{}-{}", range.from, range.to)
+}
+
+/// Where the layout has to stop, whatever the table.
+struct Limits {
+    /// The first byte that may not be used.
+    end: Bytes,
+    reserved_from: Option<Bytes>,
+    max_size: Option<Bytes>,
+}
+
+impl Limits {
+    fn of(medium: &Medium, intent: &Intent) -> Result<Limits, PlanError> {
+        let block = medium.logical_block;
+        let reserved_from = intent
+            .reserve_end
+            .map(|size| bytes(size, block, "the reserve"))
+            .transpose()?
+            .map(|reserve| medium.capacity.saturating_sub(reserve));
+        let max_size = intent
+            .max_size
+            .map(|size| bytes(size, block, "the largest size"))
+            .transpose()?
+            .filter(|size| *size < medium.capacity);
+        let end = [reserved_from, max_size]
+            .into_iter()
+            .flatten()
+            .fold(medium.capacity, Bytes::min);
+        Ok(Limits {
+            end,
+            reserved_from,
+            max_size,
+        })
+    }
+}
+
+/// What partitions are placed on, before the table is chosen.
+struct Ground<'a> {
+    medium: &'a Medium,
+    choice: &'a AlignmentChoice,
+    blocked: Vec<ByteRange>,
+    limits: Limits,
+}
+
+impl Ground<'_> {
+    fn field(&self, room: TableRoom) -> Field {
+        let block = self.medium.logical_block;
+        let bytes = |place: Lba| place.to_bytes(block).unwrap_or(self.medium.capacity);
+        Field {
+            starts: self.choice.alignment,
+            ends: self.choice.ends(),
+            from: EARLIEST.max(bytes(room.first)),
+            to: self.limits.end.min(bytes(room.end)),
+            blocked: self.blocked.clone(),
+        }
+    }
+
+    /// Whether the wishes need sectors beyond those of an MBR. A medium of exactly 2^32 sectors
+    /// does not: its last sector is lost to the grid anyway.
+    fn beyond_mbr(&self, wants: &[Want]) -> bool {
+        let block = self.medium.logical_block;
+        let limit = mbr_limit(block);
+        if self.limits.end.get() <= limit.get().saturating_add(block.bytes().get()) {
+            return false;
+        }
+        let all_exact = wants.iter().all(|want| matches!(want, Want::Exact(_)));
+        let fits = || {
+            table_room(TableKind::Mbr, block, self.medium.sectors())
+                .is_some_and(|room| place(&self.field(room), wants).is_ok())
+        };
+        !(all_exact && fits())
+    }
+
+    fn no_room(&self) -> PlanError {
+        PlanError::NoRoom {
+            capacity: self.medium.capacity,
+            alignment: self.choice.alignment,
+        }
+    }
+
+    fn explain(&self, misfit: Misfit) -> PlanError {
+        match misfit {
+            Misfit::NoRoom => self.no_room(),
+            Misfit::TooLarge { index, need, free } => PlanError::DoesNotFit {
+                number: index + 1,
+                need,
+                free,
+            },
+            Misfit::TwoRests(first, second) => IntentError::TwoRests(first + 1, second + 1).into(),
+        }
+    }
+}
+
+/// The first byte that an MBR cannot address.
+fn mbr_limit(block: LogicalBlock) -> Bytes {
+    Bytes(MBR_SECTORS.get() * block.bytes().get())
+}
+
+fn entry(
+    number: usize,
+    wish: &PartitionIntent,
+    place: ByteRange,
+    table: TableKind,
+    block: LogicalBlock,
+    ids: IdSource,
+) -> Result<Partition, PlanError> {
+    // The grid is a multiple of the logical block, so nothing is cut off.
+    let first = Lba(place.from.get() / block.bytes().get());
+    let sectors = Sectors(place.length().get() / block.bytes().get());
+    let kind = wish
+        .type_override
+        .unwrap_or_else(|| type_for(wish.filesystem, table, first, sectors));
+    let fits = matches!(
+        (table, kind),
+        (TableKind::Mbr, PartitionType::Mbr(_)) | (TableKind::Gpt, PartitionType::Gpt(_))
+    );
+    if !fits {
+        return Err(IntentError::WrongType {
+            number,
+            kind,
+            table,
+        }
+        .into());
+    }
+    let gpt = table == TableKind::Gpt;
+    let name = match (&wish.label, gpt) {
+        (Some(label), true) => gpt_name(label),
+        _ => String::new(),
+    };
+    check_gpt_name(&name).map_err(|error: LabelError| IntentError::Label(error))?;
+    Ok(Partition {
+        first,
+        sectors,
+        kind,
+        name,
+        uuid: gpt.then(|| ids.partition(number)),
+        filesystem: wish.filesystem,
+        label: wish.label.clone(),
+        aligned_by: AlignedBy::Start,
+        bootable: wish.bootable && !gpt,
+        attributes: if wish.bootable && gpt {
+            LEGACY_BIOS_BOOTABLE
+        } else {
+            0
+        },
+    })
+}
+
+fn bytes(size: Size, block: LogicalBlock, what: &'static str) -> Result<Bytes, IntentError> {
+    size.in_bytes(block).ok_or(IntentError::TooLarge(what))
+}

@@ -1,0 +1,136 @@
+//! Why no layout could be made: one line each, with what to do next.
+
+use super::ids::DiskId;
+use super::intent::IntentError;
+use super::layout::LayoutFault;
+use super::types::TableKind;
+use crate::units::{Alignment, ByteRange, Bytes};
+
+/// Why no layout could be made.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum PlanError {
+    /// The source does not tell a size, and a layout needs one.
+    #[error("the capacity is not known: give it with --capacity")]
+    CapacityUnknown,
+    /// An erase block of zero bytes.
+    #[error("an erase block of 0 bytes is none: give its size, such as --erase-block 4MiB")]
+    ZeroEraseBlock,
+    /// No start could lie on a boundary.
+    #[error(
+        "the phase of {phase} is no multiple of the physical block of {physical}, so no partition can start on a boundary: check --phase"
+    )]
+    PhaseOffBlock {
+        /// The phase.
+        phase: Bytes,
+        /// The unit that the device writes without reading first.
+        physical: Bytes,
+    },
+    /// An alignment that the device cannot address.
+    #[error(
+        "the alignment of {align} is no multiple of the physical block of {physical}: choose one that is, such as {nearest}"
+    )]
+    AlignOffBlock {
+        /// The alignment asked for.
+        align: Bytes,
+        /// The unit that the device writes without reading first.
+        physical: Bytes,
+        /// The next multiple above it.
+        nearest: Bytes,
+    },
+    /// An alignment or an erase block without a common grid below 2^64.
+    #[error("no grid fits both {a} and {b}: choose another size")]
+    NoCommonGrid {
+        /// One size.
+        a: Bytes,
+        /// The other.
+        b: Bytes,
+    },
+    /// A part of the intent that is wrong on any device.
+    #[error(transparent)]
+    Intent(#[from] IntentError),
+    /// The medium has no place for any partition.
+    #[error(
+        "the medium of {capacity} has no room for a partition on a grid of {alignment}: choose a smaller --align"
+    )]
+    NoRoom {
+        /// The size of the medium.
+        capacity: Bytes,
+        /// The grid.
+        alignment: Alignment,
+    },
+    /// One partition does not fit.
+    #[error(
+        "partition {number} needs {need} and the largest free piece of the grid is {free}: make it smaller, or use 'rest'"
+    )]
+    DoesNotFit {
+        /// Its number, counted from 1.
+        number: usize,
+        /// Its size after rounding.
+        need: Bytes,
+        /// The largest piece that is left for it.
+        free: Bytes,
+    },
+    /// MBR entries count sectors in 32 bits.
+    #[error(
+        "an MBR cannot address {end} of this medium, its limit is {limit}: use --table gpt, or cap the layout with --max-size {limit_option}"
+    )]
+    BeyondMbr {
+        /// Where the layout would end.
+        end: Bytes,
+        /// The last byte that 32-bit sector numbers reach.
+        limit: Bytes,
+        /// The limit in a form that `--max-size` accepts.
+        limit_option: String,
+    },
+    /// More partitions than the table holds.
+    #[error("{table} holds {most} partitions and {count} were asked for: {way_out}")]
+    TooMany {
+        /// The table.
+        table: TableKind,
+        /// How many it holds.
+        most: usize,
+        /// How many were asked for.
+        count: usize,
+        /// What to do.
+        way_out: &'static str,
+    },
+    /// A keep-out range covers sectors that the table itself needs.
+    #[error(
+        "keep-out {from}-{to} covers bytes {table_from} to {table_to}, which the {table} table itself needs: {way_out}",
+        from = .range.from, to = .range.to,
+        table_from = .owned.from.get(), table_to = .owned.to.get()
+    )]
+    KeepOutOverTable {
+        /// The range to keep out of.
+        range: ByteRange,
+        /// The sectors of the table.
+        owned: ByteRange,
+        /// The table.
+        table: TableKind,
+        /// What to do.
+        way_out: String,
+    },
+    /// A keep-out range that the medium does not have.
+    #[error("keep-out {from}-{to} ends beyond the medium of {capacity}: check the range", from = .range.from, to = .range.to)]
+    KeepOutBeyondEnd {
+        /// The range.
+        range: ByteRange,
+        /// The size of the medium.
+        capacity: Bytes,
+    },
+    /// The identifier belongs to the other table.
+    #[error(
+        "disk identifier {id} belongs to an {id_kind} table and the plan makes {table}: use --table {word}, or --disk-id random",
+        id_kind = .id.kind(), word = .id.kind().word()
+    )]
+    WrongDiskId {
+        /// The identifier.
+        id: DiskId,
+        /// The table of the plan.
+        table: TableKind,
+    },
+    /// The finished layout breaks its own rules: a fault of flashfit, found before anything is
+    /// written.
+    #[error("the layout contradicts itself ({0}): please report this with the command line")]
+    Inconsistent(LayoutFault),
+}
