@@ -5,8 +5,10 @@
 //! The man page and the shell completions are made from the same definitions.
 
 pub mod man;
+mod usage;
 mod values;
 
+pub use usage::usage_error;
 pub use values::SizeRange;
 
 use crate::units::{LogicalBlock, Size};
@@ -79,8 +81,8 @@ pub enum Command {
   flashfit plan --capacity 31914983424B --erase-block 8MiB --format sfdisk")]
     Plan(PlanArgs),
     /// Print a completion script for a shell
-    ///
-    /// For bash: flashfit completions bash > /etc/bash_completion.d/flashfit
+    #[command(after_help = "Example:
+  flashfit completions bash > ~/.local/share/bash-completion/completions/flashfit")]
     Completions {
         /// Which shell
         shell: Shell,
@@ -135,7 +137,7 @@ pub struct AnalyzeArgs {
     /// Size of the device, when the log does not tell it; it makes the answer more certain
     #[arg(long, value_name = "SIZE", value_parser = values::positive_size)]
     pub capacity: Option<Size>,
-    /// Logical block size of the device: 512 or 4096
+    /// Logical block size of the device
     #[arg(long, value_name = "BYTES", default_value = "512", value_parser = sector_size_parser())]
     pub sector_size: LogicalBlock,
     /// Print the report as JSON
@@ -152,6 +154,9 @@ pub struct AnalyzeArgs {
 pub struct PlanArgs {
     /// Scan this device now: block device, image file, or sim:NAME
     device: Option<String>,
+    /// What to print
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Format::Table)]
+    pub format: Format,
     /// Use the report that scan --report or analyze --report saved in FILE
     #[arg(long, value_name = "FILE", help_heading = "Instead of DEVICE")]
     report: Option<PathBuf>,
@@ -167,7 +172,7 @@ pub struct PlanArgs {
     #[arg(long, value_name = "SIZE", requires = "erase_block", conflicts_with_all = ["device", "report"],
         value_parser = values::size, help_heading = "Instead of DEVICE")]
     phase: Option<Size>,
-    /// Logical block size of the device: 512 or 4096 [default: 512]
+    /// Logical block size of the device; 512 when not given
     #[arg(long, value_name = "BYTES", requires = "capacity", conflicts_with_all = ["device", "report"],
         value_parser = sector_size_parser(), help_heading = "Instead of DEVICE")]
     sector_size: Option<LogicalBlock>,
@@ -183,9 +188,6 @@ pub struct PlanArgs {
     /// What the layout shall contain.
     #[command(flatten)]
     pub intent: IntentArgs,
-    /// What to print
-    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Format::Table)]
-    pub format: Format,
 }
 
 /// Where `plan` takes the geometry from.

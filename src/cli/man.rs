@@ -5,6 +5,10 @@ use crate::error::ExitCode;
 use clap::{Arg, Command, CommandFactory};
 use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
 
+/// The date in the foot of the page: a page without one is refused by strict formatters, and the
+/// date of the build would make the committed copy stale every day. Set it with each release.
+const DATE: &str = "2026-11-30";
+
 /// The examples, for `--help` and the page alike: what they do, then the command.
 const EXAMPLES: [(&str, &str); 6] = [
     (
@@ -51,7 +55,7 @@ pub fn page() -> String {
     let source = format!("flashfit {}", env!("CARGO_PKG_VERSION"));
     page.control(
         "TH",
-        ["FLASHFIT", "8", "", &source, "System Administration"],
+        ["FLASHFIT", "8", DATE, &source, "System Administration"],
     );
     page.control("SH", ["NAME"]);
     let about = command.get_about().map(ToString::to_string);
@@ -61,7 +65,12 @@ pub fn page() -> String {
         synopsis(&mut page, sub);
     }
     page.control("SH", ["DESCRIPTION"]);
-    paragraphs(&mut page, &long_about(&command));
+    let about = long_about(&command);
+    // Its first paragraph is the line under NAME.
+    let about = about
+        .split_once("\n\n")
+        .map_or(about.as_str(), |(_, rest)| rest);
+    paragraphs(&mut page, about);
     page.control("SH", ["COMMANDS"]);
     for sub in visible(&command) {
         page.control("SS", [format!("flashfit {}", sub.get_name()).as_str()]);
@@ -78,10 +87,11 @@ pub fn page() -> String {
         term(&mut page, [bold(code.number().to_string())], code.meaning());
     }
     page.control("PP", []);
-    page.text([roman(
+    prose(
+        &mut page,
         "Errors are one line on stderr that begins with \"flashfit:\" and ends with what to do next. \
          A reader of stdout that goes away, as in \"flashfit list | head -1\", is no error.",
-    )]);
+    );
     environment(&mut page);
     files(&mut page);
     page.control("SH", ["EXAMPLES"]);
@@ -132,7 +142,29 @@ fn paragraphs(page: &mut Roff, text: &str) {
         if i > 0 {
             page.control("PP", []);
         }
-        page.text([roman(paragraph.replace('\n', " "))]);
+        prose(page, paragraph);
+    }
+}
+
+/// One paragraph, broken into source lines of readable length.
+fn prose(page: &mut Roff, paragraph: &str) {
+    const WIDTH: usize = 72;
+    let mut line = String::new();
+    let ended = match paragraph.chars().last() {
+        Some(c) if c.is_alphanumeric() || c == ')' => ".",
+        _ => "",
+    };
+    for word in format!("{paragraph}{ended}").split_whitespace() {
+        if !line.is_empty() && line.len() + 1 + word.len() > WIDTH {
+            page.text([roman(std::mem::take(&mut line))]);
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    if !line.is_empty() {
+        page.text([roman(line)]);
     }
 }
 
@@ -158,8 +190,10 @@ fn option(page: &mut Roff, arg: &Arg) {
         let values: Vec<String> = values
             .iter()
             .map(|value| match value.get_help() {
-                Some(help) => format!("{} ({help})", value.get_name()),
-                None => value.get_name().to_owned(),
+                Some(help) if help.to_string().to_lowercase() != value.get_name() => {
+                    format!("{} ({help})", value.get_name())
+                }
+                _ => value.get_name().to_owned(),
             })
             .collect();
         text.push_str(&format!(" One of: {}.", values.join(", ")));
@@ -183,7 +217,7 @@ fn term(page: &mut Roff, head: impl Into<Vec<Inline>>, text: &str) {
         if i > 0 {
             page.control("IP", []);
         }
-        page.text([roman(paragraph.replace('\n', " "))]);
+        prose(page, paragraph);
     }
 }
 
@@ -237,7 +271,7 @@ fn environment(page: &mut Roff) {
     term(
         page,
         [bold("NO_COLOR")],
-        "When it is set and not empty, help and usage errors are printed without colour.",
+        "When it is set and not empty, help is printed without colour.",
     );
 }
 
