@@ -321,8 +321,17 @@ pub fn completions(shell: Shell) -> Vec<u8> {
         Shell::Zsh => clap_complete::Shell::Zsh,
         Shell::Fish => clap_complete::Shell::Fish,
     };
+    // The generators would offer hidden commands too.
+    let all = Cli::command();
+    let mut offered = clap::Command::new("flashfit")
+        .version(env!("CARGO_PKG_VERSION"))
+        .subcommands(
+            all.get_subcommands()
+                .filter(|sub| !sub.is_hide_set())
+                .cloned(),
+        );
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "flashfit", &mut script);
+    clap_complete::generate(shell, &mut offered, "flashfit", &mut script);
     script
 }
 

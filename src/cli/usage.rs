@@ -22,6 +22,10 @@ pub fn usage_error(error: &clap::Error, command: Option<&str>) -> Option<Error> 
     let objection = text
         .split("\n\n")
         .take_while(|part| !part.starts_with("Usage:") && !part.starts_with("For more information"))
+        // The possible values are listed: a guess at one of them ('512' for '1024') adds nothing.
+        .filter(|part| {
+            error.kind() != ErrorKind::InvalidValue || !part.trim_start().starts_with("tip:")
+        })
         .map(|part| part.split_whitespace().collect::<Vec<_>>().join(" "))
         .collect::<Vec<_>>()
         .join("; ");
@@ -61,8 +65,8 @@ mod tests {
             "unrecognized subcommand 'scna'; tip: a similar subcommand exists: 'scan'; see: flashfit --help"
         );
         assert_eq!(
-            line(&["analyze", "a.log", "--sector-size", "7"]).unwrap(),
-            "invalid value '7' for '--sector-size <BYTES>' [possible values: 512, 4096]; \
+            line(&["analyze", "a.log", "--sector-size", "1024"]).unwrap(),
+            "invalid value '1024' for '--sector-size <BYTES>' [possible values: 512, 4096]; \
              see: flashfit analyze --help"
         );
         assert_eq!(
