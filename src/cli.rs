@@ -250,8 +250,8 @@ pub struct IntentArgs {
     pub table: TableChoice,
     /// One partition: SIZE or rest, then file system and label if you like. Repeat it for more
     ///
-    /// The form is SIZE|rest[:FS[:LABEL]], such as 256MiB:fat32:BOOT or rest:ext4. Sizes are
-    /// rounded to the grid, and the report says how.
+    /// The form is SIZE:FS:LABEL or rest:FS:LABEL, where FS and LABEL may be left out:
+    /// 256MiB:fat32:BOOT, rest:ext4. Sizes are rounded to the grid, and the layout says how.
     #[arg(long = "partition", value_name = "SPEC")]
     pub partitions: Vec<String>,
     /// One partition for the whole device, meant for this file system

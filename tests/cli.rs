@@ -1,5 +1,8 @@
 //! The command line from outside: stdout, stderr and exit code, all three every time.
 
+// A helper that fails must fail its test.
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use assert_cmd::Command;

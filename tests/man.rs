@@ -2,6 +2,9 @@
 //!
 //! After a change of the command line: `FLASHFIT_UPDATE=1 cargo test --test man`.
 
+// A helper that fails must fail its test.
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use std::process::Command;
