@@ -7,7 +7,8 @@
 
 mod common;
 
-use std::process::Command;
+use assert_cmd::Command;
+use std::process::Output;
 
 const COMMITTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/man/flashfit.8");
 
@@ -24,15 +25,21 @@ fn the_committed_man_page_is_fresh() {
     );
 }
 
+/// The page that the program makes, through the formatter.
+fn mandoc(options: &[&str]) -> Output {
+    Command::new("mandoc")
+        .args(options)
+        .write_stdin(flashfit::cli::man::page())
+        .output()
+        .unwrap()
+}
+
 #[test]
 fn a_strict_formatter_finds_nothing_to_warn_of() {
     if !common::need("mandoc") {
         return;
     }
-    let lint = Command::new("mandoc")
-        .args(["-T", "lint", "-W", "warning", COMMITTED])
-        .output()
-        .unwrap();
+    let lint = mandoc(&["-T", "lint", "-W", "warning"]);
     let words =
         String::from_utf8_lossy(&lint.stdout).into_owned() + &String::from_utf8_lossy(&lint.stderr);
     assert!(lint.status.success() && words.is_empty(), "{words}");
@@ -43,10 +50,7 @@ fn the_formatted_page_has_the_sections_that_a_reader_looks_for() {
     if !common::need("mandoc") {
         return;
     }
-    let page = Command::new("mandoc")
-        .args(["-T", "ascii", "-O", "width=100", COMMITTED])
-        .output()
-        .unwrap();
+    let page = mandoc(&["-T", "ascii", "-O", "width=100"]);
     // Bold is overstruck in plain text: c, backspace, c.
     let mut text = String::new();
     for c in String::from_utf8(page.stdout).unwrap().chars() {

@@ -3,6 +3,8 @@
 
 use std::path::Path;
 
+const CFG_TEST: &str = "#[cfg(test)]";
+
 /// One source file.
 pub struct Source {
     /// Its path below the folder it was found in, with `/`.
@@ -11,6 +13,8 @@ pub struct Source {
     pub text: String,
     /// The same, with comments, literals and test modules blanked out; the lines are kept.
     shipped: String,
+    test_lines: usize,
+    is_test: bool,
 }
 
 /// All Rust files of a folder of this project, in the order of their paths; none if there is no
@@ -20,6 +24,10 @@ pub fn sources(folder: &str) -> Vec<Source> {
     let mut found = Vec::new();
     collect(&root, "", &mut found);
     found.sort_by(|a, b| a.path.cmp(&b.path));
+    let tests: Vec<String> = found.iter().flat_map(Source::test_files).collect();
+    for file in &mut found {
+        file.is_test = tests.iter().any(|test| file.path.starts_with(test));
+    }
     assert!(
         folder != "src" || found.len() > 10,
         "the source was not found"
@@ -45,10 +53,13 @@ fn collect(directory: &Path, prefix: &str, found: &mut Vec<Source>) {
 impl Source {
     /// A file with this content.
     pub fn new(path: &str, text: &str) -> Source {
+        let (shipped, test_lines) = without_tests(&code_only(text));
         Source {
             path: path.to_owned(),
             text: text.to_owned(),
-            shipped: without_tests(&code_only(text)),
+            shipped,
+            test_lines,
+            is_test: false,
         }
     }
 
@@ -58,9 +69,35 @@ impl Source {
         first.strip_suffix(".rs").unwrap_or(first)
     }
 
-    /// Whether the whole file is a test module.
+    /// Whether the whole file is a test module: declared as `#[cfg(test)] mod name;`.
     pub fn is_test(&self) -> bool {
-        self.path.ends_with("tests.rs") || self.path.contains("tests/")
+        self.is_test
+    }
+
+    /// The beginnings of the paths of the test modules that this file declares.
+    pub fn test_files(&self) -> Vec<String> {
+        let directory = match self.path.strip_suffix("mod.rs") {
+            Some(own) => own.to_owned(),
+            None => self.path.replace(".rs", "/"),
+        };
+        code_only(&self.text)
+            .split(CFG_TEST)
+            .skip(1)
+            .filter_map(|item| {
+                let (declaration, _) = item.split_once([';', '{'])?;
+                let name = declaration.split_whitespace().last()?;
+                let is_file = item[declaration.len()..].starts_with(';');
+                let is_module = declaration.split_whitespace().any(|word| word == "mod");
+                (is_file && is_module)
+                    .then(|| [".rs", "/"].map(|end| format!("{directory}{name}{end}")))
+            })
+            .flatten()
+            .collect()
+    }
+
+    /// How many lines lie outside of `#[cfg(test)]` items.
+    pub fn lines_without_tests(&self) -> usize {
+        self.text.lines().count() - self.test_lines
     }
 
     /// The lines of shipped code that contain this, from 1; a word only as a whole.
@@ -219,15 +256,15 @@ fn literal_or_comment_end(chars: &[char], at: usize) -> usize {
     }
 }
 
-/// Code with the bodies of `#[cfg(test)]` items turned into blanks.
-fn without_tests(code: &str) -> String {
-    const MARK: &str = "#[cfg(test)]";
+/// Code with `#[cfg(test)]` items turned into blanks, and how many lines they had.
+fn without_tests(code: &str) -> (String, usize) {
     let mut out = String::with_capacity(code.len());
     let mut rest = code;
-    while let Some(at) = rest.find(MARK) {
+    let mut lines = 0;
+    while let Some(at) = rest.find(CFG_TEST) {
         out.push_str(&rest[..at]);
         let mut depth = 0;
-        let end = rest[at + MARK.len()..]
+        let end = rest[at + CFG_TEST.len()..]
             .char_indices()
             .find(|(_, c)| {
                 match c {
@@ -237,13 +274,14 @@ fn without_tests(code: &str) -> String {
                 }
                 depth == 0 && matches!(c, '}' | ';')
             })
-            .map_or(rest.len(), |(i, _)| at + MARK.len() + i + 1);
+            .map_or(rest.len(), |(i, _)| at + CFG_TEST.len() + i + 1);
         out.extend(
             rest[at..end]
                 .chars()
                 .map(|c| if c == '\n' { '\n' } else { ' ' }),
         );
+        lines += rest[at..end].lines().count();
         rest = &rest[end..];
     }
-    out + rest
+    (out + rest, lines)
 }
