@@ -1,1 +1,344 @@
-//! (in work)
+//! What was typed: the command line, nothing more.
+//!
+//! These types hold the words of the user. What the words mean (which device, which alignment,
+//! whether a size fits) is decided in `run`, which turns them into the types of the stages.
+//! The man page and the shell completions are made from the same definitions.
+
+pub mod man;
+mod usage;
+mod values;
+
+pub use usage::usage_error;
+pub use values::SizeRange;
+
+use crate::units::{LogicalBlock, Size};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{ArgGroup, Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The file systems that a partition can be meant for.
+pub const FILE_SYSTEMS: [&str; 10] = [
+    "fat16", "fat32", "exfat", "ext4", "f2fs", "btrfs", "xfs", "ntfs", "swap", "none",
+];
+
+/// Find out how a USB stick, SD card or eMMC is built inside, and lay partitions out to fit
+///
+/// Flash media write and erase in large units, the erase blocks. A partition that starts in the
+/// middle of one makes the stick slower and wears it out sooner, but no stick tells the size of its
+/// erase blocks. flashfit times short reads, tells the erase block and how sure that is, and
+/// proposes a partition table to fit. It only reads: no command of this version writes to a device.
+///
+/// DEVICE is a block device by any path (/dev/sdX, /dev/disk/by-id/...), an image file, or a
+/// simulated stick: sim:NAME for one that is built in, sim:./my.toml for one of your own. With a
+/// simulated stick everything can be tried without hardware.
+#[derive(Clone, Debug, PartialEq, Eq, Parser)]
+#[command(
+    name = "flashfit",
+    version,
+    arg_required_else_help = true,
+    max_term_width = 100,
+    after_help = "Try it: flashfit scan sim:corsair-voyager",
+    after_long_help = man::EXAMPLES_HELP
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
+pub enum Command {
+    /// List the devices that can be scanned
+    ///
+    /// Shows path, size, model, serial number and transport of every removable or flash device.
+    List(ListArgs),
+    /// Time reads on a device and report its erase block. Writes nothing
+    ///
+    /// The device is opened read-only. The time that a scan takes does not depend on the size of
+    /// the device. Stop it with Ctrl-C at any time: what is known so far is reported.
+    #[command(after_help = "Examples:
+  sudo flashfit scan /dev/sdX
+  flashfit scan sim:corsair-voyager --report stick.json")]
+    Scan(ScanArgs),
+    /// Report from saved flashbench output, or from the samples of an earlier scan
+    ///
+    /// Understands the output of flashbench --align, --open-au and --find-fat as it is found in
+    /// mails: quoted, run together, cut off. All files are of one device and give one report.
+    #[command(after_help = "Examples:
+  flashfit analyze align.log open-au.log --capacity 31914983424B
+  flashfit analyze samples.jsonl --json")]
+    Analyze(AnalyzeArgs),
+    /// Propose a partition table that fits
+    ///
+    /// Start and end of every partition are placed on the erase-block grid. The grid comes from a
+    /// scan of DEVICE done now, from the report of an earlier one, or from your own numbers.
+    /// Prints the layout, or a script for sfdisk; writes nothing to any device.
+    #[command(after_help = "Examples:
+  sudo flashfit plan /dev/sdX --fs exfat
+  flashfit plan --report stick.json --partition 256MiB:fat32:BOOT --partition rest:ext4
+  flashfit plan --capacity 31914983424B --erase-block 8MiB --format sfdisk")]
+    Plan(PlanArgs),
+    /// Print a completion script for a shell
+    #[command(after_help = "Example:
+  flashfit completions bash > ~/.local/share/bash-completion/completions/flashfit")]
+    Completions {
+        /// Which shell
+        shell: Shell,
+    },
+    /// Print the man page
+    #[command(hide = true)]
+    Man,
+}
+
+/// Options of `list`.
+#[derive(Clone, Debug, PartialEq, Eq, Args)]
+pub struct ListArgs {
+    /// Show the other devices too, each with the reason why it is no candidate
+    #[arg(long)]
+    pub all: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `scan`.
+#[derive(Clone, Debug, PartialEq, Eq, Args)]
+pub struct ScanArgs {
+    /// Block device, image file, or sim:NAME
+    pub device: String,
+    /// Stop after this much time, such as 90s, 5m or 1h, and report what is known by then
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = values::duration)]
+    pub time_limit: Duration,
+    /// Choose which places are read, and in which order
+    ///
+    /// Two scans with the same seed read the same places; on a simulated stick they give the same
+    /// report.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Also save the report as JSON in FILE, for plan --report
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
+    /// Save every timed access in FILE as JSON Lines, for analyze
+    #[arg(long, value_name = "FILE")]
+    pub samples: Option<PathBuf>,
+    /// Print the report as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `analyze`.
+#[derive(Clone, Debug, PartialEq, Eq, Args)]
+pub struct AnalyzeArgs {
+    /// Logs or samples files of one device; - reads stdin
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Size of the device, when the log does not tell it; it makes the answer more certain
+    #[arg(long, value_name = "SIZE", value_parser = values::positive_size)]
+    pub capacity: Option<Size>,
+    /// Logical block size of the device
+    #[arg(long, value_name = "BYTES", default_value = "512", value_parser = sector_size_parser())]
+    pub sector_size: LogicalBlock,
+    /// Print the report as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Also save the report as JSON in FILE, for plan --report
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
+}
+
+/// Options of `plan`.
+#[derive(Clone, Debug, PartialEq, Eq, Args)]
+#[command(group(ArgGroup::new("source").required(true).args(["device", "report", "capacity"])))]
+pub struct PlanArgs {
+    /// Scan this device now: block device, image file, or sim:NAME
+    device: Option<String>,
+    /// What to print
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+    /// Use the report that scan --report or analyze --report saved in FILE
+    #[arg(long, value_name = "FILE", help_heading = "Instead of DEVICE")]
+    report: Option<PathBuf>,
+    /// Size of the device, when you give the numbers by hand
+    #[arg(long, value_name = "SIZE", requires = "erase_block", value_parser = values::positive_size,
+        help_heading = "Instead of DEVICE")]
+    capacity: Option<Size>,
+    /// Erase block of the device; need not be a power of two
+    #[arg(long, value_name = "SIZE", requires = "capacity", conflicts_with_all = ["device", "report"],
+        value_parser = values::positive_size, help_heading = "Instead of DEVICE")]
+    erase_block: Option<Size>,
+    /// Where the first erase-block boundary lies, when it is not at the start of the device
+    #[arg(long, value_name = "SIZE", requires = "erase_block", conflicts_with_all = ["device", "report"],
+        value_parser = values::size, help_heading = "Instead of DEVICE")]
+    phase: Option<Size>,
+    /// Logical block size of the device; 512 when not given
+    #[arg(long, value_name = "BYTES", requires = "capacity", conflicts_with_all = ["device", "report"],
+        value_parser = sector_size_parser(), help_heading = "Instead of DEVICE")]
+    sector_size: Option<LogicalBlock>,
+    /// Stop the scan of DEVICE after this much time, such as 90s, 5m or 1h
+    #[arg(long, value_name = "DURATION", default_value = "5m", requires = "device",
+        conflicts_with_all = ["report", "capacity"], value_parser = values::duration,
+        help_heading = "Scan")]
+    pub time_limit: Duration,
+    /// Choose which places of DEVICE are read, and in which order
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "device",
+        conflicts_with_all = ["report", "capacity"], help_heading = "Scan")]
+    pub seed: u64,
+    /// What the layout shall contain.
+    #[command(flatten)]
+    pub intent: IntentArgs,
+}
+
+/// Where `plan` takes the geometry from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlanSource<'a> {
+    /// Scan this device now.
+    Device(&'a str),
+    /// A saved report.
+    Report(&'a Path),
+    /// Numbers given by hand.
+    Given {
+        /// Size of the device.
+        capacity: Size,
+        /// Its erase block.
+        erase_block: Size,
+        /// Its first boundary, when given.
+        phase: Option<Size>,
+        /// Its logical block.
+        sector_size: LogicalBlock,
+    },
+}
+
+impl PlanArgs {
+    /// Where the geometry comes from: exactly one of the three.
+    pub fn source(&self) -> PlanSource<'_> {
+        match self {
+            PlanArgs {
+                device: Some(device),
+                ..
+            } => PlanSource::Device(device),
+            PlanArgs {
+                report: Some(report),
+                ..
+            } => PlanSource::Report(report),
+            PlanArgs {
+                capacity: Some(capacity),
+                erase_block: Some(erase_block),
+                phase,
+                sector_size,
+                ..
+            } => PlanSource::Given {
+                capacity: *capacity,
+                erase_block: *erase_block,
+                phase: *phase,
+                sector_size: sector_size.unwrap_or(LogicalBlock::B512),
+            },
+            // The fields are private: only the parser makes this type, and its group "source" and
+            // the requirement of --erase-block by --capacity leave no fourth case.
+            _ => unreachable!("the parser demands a source"),
+        }
+    }
+}
+
+/// What a layout shall contain.
+#[derive(Clone, Debug, PartialEq, Eq, Args)]
+#[command(next_help_heading = "Layout")]
+pub struct IntentArgs {
+    /// Kind of partition table; auto takes MBR where it reaches and is understood, else GPT
+    #[arg(long, value_name = "KIND", value_enum, default_value_t = TableChoice::Auto)]
+    pub table: TableChoice,
+    /// One partition: SIZE or rest, then file system and label if you like. Repeat it for more
+    ///
+    /// The form is SIZE:FS:LABEL or rest:FS:LABEL, where FS and LABEL may be left out:
+    /// 256MiB:fat32:BOOT, rest:ext4. Sizes are rounded to the grid, and the layout says how.
+    #[arg(long = "partition", value_name = "SPEC")]
+    pub partitions: Vec<String>,
+    /// One partition for the whole device, meant for this file system
+    #[arg(long, value_name = "FS", conflicts_with = "partitions",
+        value_parser = PossibleValuesParser::new(FILE_SYSTEMS))]
+    pub fs: Option<String>,
+    /// Place partitions on multiples of this size instead of what the geometry suggests
+    #[arg(long, value_name = "SIZE", value_parser = values::positive_size)]
+    pub align: Option<Size>,
+    /// Place no partition in this range (half-open). Repeat it for more
+    #[arg(long = "keep-out", value_name = "FROM-TO", value_parser = values::size_range)]
+    pub keep_out: Vec<SizeRange>,
+    /// Leave this much unused at the end, as spare room for the stick's controller
+    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    pub reserve_end: Option<Size>,
+    /// Use no more than this much of the device
+    #[arg(long, value_name = "SIZE", value_parser = values::positive_size)]
+    pub max_size: Option<Size>,
+    /// Disk identifier: random, 0x and eight hex digits for MBR, or a UUID for GPT
+    #[arg(long, value_name = "ID", default_value = "random")]
+    pub disk_id: String,
+    /// Derive all identifiers from TEXT: the same text gives the same identifiers
+    #[arg(long, value_name = "TEXT")]
+    pub id_seed: Option<String>,
+    /// End with exit code 3 instead of planning on a grid that was not measured
+    #[arg(long)]
+    pub require_measured: bool,
+}
+
+/// Kind of partition table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TableChoice {
+    /// The one that suits the device
+    Auto,
+    /// Master boot record: understood everywhere, up to 2 TiB with 512-byte sectors
+    Mbr,
+    /// GUID partition table
+    Gpt,
+}
+
+/// What `plan` prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people
+    Table,
+    /// Schema flashfit.layout/1
+    Json,
+    /// A script for sfdisk, in sectors
+    Sfdisk,
+}
+
+/// Shells with completions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Shell {
+    /// Bash
+    Bash,
+    /// Zsh
+    Zsh,
+    /// Fish
+    Fish,
+}
+
+/// The completion script for this shell.
+pub fn completions(shell: Shell) -> Vec<u8> {
+    let shell = match shell {
+        Shell::Bash => clap_complete::Shell::Bash,
+        Shell::Zsh => clap_complete::Shell::Zsh,
+        Shell::Fish => clap_complete::Shell::Fish,
+    };
+    // The generators would offer hidden commands too.
+    let all = Cli::command();
+    let mut offered = clap::Command::new("flashfit")
+        .version(env!("CARGO_PKG_VERSION"))
+        .subcommands(
+            all.get_subcommands()
+                .filter(|sub| !sub.is_hide_set())
+                .cloned(),
+        );
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut offered, "flashfit", &mut script);
+    script
+}
+
+/// Known values only, so that completions offer them; then the type.
+fn sector_size_parser() -> impl TypedValueParser<Value = LogicalBlock> {
+    PossibleValuesParser::new(["512", "4096"]).try_map(|text| values::sector_size(&text))
+}
+
+#[cfg(test)]
+mod tests;
