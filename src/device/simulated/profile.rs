@@ -196,15 +196,15 @@ impl Profile {
         Profile::parse(text, name).ok()
     }
 
-    /// The same stick with noise such that the erase-block step is `n` standard deviations of one
-    /// read.
+    /// The same stick with noise such that the erase-block step, as far as it rises above an
+    /// ordinary page boundary, is `n` standard deviations of one read.
     ///
     /// Rounding to a quantum q adds a variance of q²/12 when the phase is random. The normal noise
     /// makes up the rest; when the quantum alone is too coarse it is lowered until it makes half of
     /// the variance. Sub-unit and page costs, misses and outliers stay as they are. Without a step
     /// nothing changes.
     pub fn with_step_over_sigma(mut self, n: f64) -> Profile {
-        let step = self.read.crossing.erase_block.as_secs_f64();
+        let step = self.read.crossing.visible_step().as_secs_f64();
         if step > 0.0 && n > 0.0 {
             let target = step / n;
             let mut quantum = self.noise.quantum.as_secs_f64();
