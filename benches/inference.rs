@@ -72,6 +72,8 @@ impl Row {
         self.cpu += start.elapsed();
         let found = &result.geometry.erase_block;
         let right = found.bytes.zip(found.phase_bytes) == truth(profile);
+        let c = found.evidence.iter().find_map(|e| e.strip_prefix("confirmed on ")?.split(' ').next()?.parse::<u64>().ok()).unwrap_or(0);
+        print!("{}+{} ", (result.cost.reads - result.noise_reads)/3 - c, c);
         self.runs += 1;
         match (found.verdict, right) {
             (Verdict::Confirmed, true) => self.confirmed += 1,

@@ -50,7 +50,7 @@ struct Entry {
 /// The hypotheses with their weights.
 pub struct Posterior {
     entries: Vec<Entry>,
-    observations: Vec<Observation>,
+    count: usize,
     /// The noise of one difference, in seconds.
     scale: f64,
     total: f64,
@@ -94,7 +94,7 @@ impl Posterior {
             .collect();
         let mut posterior = Posterior {
             entries,
-            observations: Vec::new(),
+            count: 0,
             scale,
             total: 0.0,
         };
@@ -109,29 +109,27 @@ impl Posterior {
 
     /// How many differences were taken in.
     pub fn count(&self) -> usize {
-        self.observations.len()
+        self.count
     }
 
     /// Take in more differences.
     pub fn observe(&mut self, observations: &[Observation]) {
         for &observation in observations {
             self.multiply(observation);
-            self.observations.push(observation);
+            self.count += 1;
         }
         self.weigh();
     }
 
-    /// Start again with a better estimate of the noise.
-    pub fn rescale(&mut self, scale: f64) {
+    /// Start again with a better estimate of the noise, and the differences that go with it.
+    pub fn restart(&mut self, scale: f64, observations: &[Observation]) {
         self.scale = scale;
+        self.count = 0;
         for entry in &mut self.entries {
             entry.log_likelihood = [0.0; STEPS];
             entry.alive = true;
         }
-        for n in 0..self.observations.len() {
-            self.multiply(self.observations[n]);
-        }
-        self.weigh();
+        self.observe(observations);
     }
 
     fn multiply(&mut self, observation: Observation) {
@@ -319,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn rescaling_is_the_same_as_starting_with_the_right_scale() {
+    fn starting_again_is_the_same_as_starting_with_the_right_scale() {
         let data: Vec<Observation> = (0..64)
             .map(|n| Observation {
                 cell: n * 7,
@@ -330,7 +328,7 @@ mod tests {
         right.observe(&data);
         let mut corrected = Posterior::new(&prior(), 50e-6);
         corrected.observe(&data);
-        corrected.rescale(12e-6);
+        corrected.restart(12e-6, &data);
         assert_eq!(right.leaders()[0], corrected.leaders()[0]);
     }
 }

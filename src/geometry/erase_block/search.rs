@@ -5,10 +5,10 @@ use super::fine::Fine;
 use super::grid::{CELL, Grid};
 use super::hypothesis::{self, Hypothesis};
 use super::posterior::{Observation, Posterior};
-use super::signal::{self, Blank, Level, difference};
+use super::signal::{self, Blank, Level, Ordinary, PlacedTriple};
 use super::verdict::{self, Found, StoppedBy, Winner};
 use super::{choose, verdict::Record};
-use crate::geometry::capacity;
+use crate::geometry::{capacity, stats};
 use crate::measure::alignment::{Batch, Inquiry, Site, Triple};
 use crate::measure::meter::{Content, Stop};
 use crate::measure::noise::Single;
@@ -76,7 +76,8 @@ enum Stage {
 pub(super) struct AtSize {
     pub(super) read_size: Bytes,
     pub(super) posterior: Posterior,
-    pub(super) triples: Vec<Triple>,
+    pub(super) triples: Vec<PlacedTriple>,
+    pub(super) ordinary: Ordinary,
 }
 
 /// Steers a scan for the erase block.
@@ -241,11 +242,12 @@ impl Search {
             .iter()
             .map(|s| s.time.as_secs_f64())
             .collect();
-        let guess = (1.5f64.sqrt() * crate::geometry::stats::mad_sigma(&times)).max(1e-6);
+        let guess = Ordinary::guess(stats::mad_sigma(&times));
         self.sizes.push(AtSize {
             read_size,
-            posterior: Posterior::new(&self.prior, guess),
+            posterior: Posterior::new(&self.prior, guess.noise()),
             triples: Vec::new(),
+            ordinary: guess,
         });
     }
 
@@ -254,26 +256,18 @@ impl Search {
         let Some(now) = self.sizes.last_mut() else {
             return;
         };
-        now.triples.extend_from_slice(triples);
-        let observations: Vec<Observation> = triples
-            .iter()
-            .filter(|t| t.site.at.is_multiple_of(CELL))
-            .filter_map(|t| {
-                let cell = u32::try_from(t.site.at.get() / CELL.get()).ok()?;
-                Some(Observation {
-                    cell,
-                    difference: difference(t),
-                })
-            })
-            .collect();
-        let noise = signal::noise(&now.triples);
-        let moved = (noise / now.posterior.scale() - 1.0).abs();
+        let fresh = now.triples.len();
+        now.triples.extend(signal::place(triples));
+        let ordinary = Ordinary::of(&now.triples);
+        let moved = (ordinary.noise() / now.ordinary.noise() - 1.0).abs();
         // A recount of everything is dear: not for changes within the error of the estimate, which
         // is about 1/√n.
         let tolerance = (0.8 / (now.triples.len() as f64).sqrt()).max(0.06);
-        now.posterior.observe(&observations);
         if moved > tolerance {
-            now.posterior.rescale(noise);
+            now.ordinary = ordinary;
+            now.posterior.restart(ordinary.noise(), &observations(&now.triples, ordinary));
+        } else {
+            now.posterior.observe(&observations(&now.triples[fresh..], now.ordinary));
         }
     }
 
@@ -312,6 +306,18 @@ impl Search {
             Outcome::Failed => self.stage = Stage::Search,
         }
     }
+}
+
+/// The differences at places of the search grid.
+fn observations(triples: &[PlacedTriple], ordinary: Ordinary) -> Vec<Observation> {
+    triples
+        .iter()
+        .filter(|t| t.triple.site.at.is_multiple_of(CELL))
+        .filter_map(|t| {
+            let cell = u32::try_from(t.triple.site.at.get() / CELL.get()).ok()?;
+            Some(Observation { cell, difference: ordinary.difference(t) })
+        })
+        .collect()
 }
 
 impl Inquiry for Search {

@@ -68,26 +68,77 @@ pub fn difference(triple: &Triple) -> f64 {
     triple.on.as_secs_f64() - (triple.pre.as_secs_f64() + triple.post.as_secs_f64()) / 2.0
 }
 
-/// The noise of a difference, from the comparison reads alone: `pre − post` has variance 2σ², a
-/// difference 1.5σ². The boundaries themselves do not enter.
-pub fn noise(triples: &[Triple]) -> f64 {
-    let wings: Vec<f64> = triples
-        .iter()
-        .map(|t| t.pre.as_secs_f64() - t.post.as_secs_f64())
-        .collect();
-    let base = median(
-        &triples
-            .iter()
-            .map(|t| t.pre.as_secs_f64())
-            .collect::<Vec<_>>(),
-    );
-    // Half of the decile spread guards against a median deviation of zero under quantisation; a
-    // thousandth of the time against times that never vary.
-    let sigma = mad_sigma(&wings)
-        .max(0.5 * decile_sigma(&wings))
-        .max(base * 1e-3)
-        .max(1e-9);
-    0.75f64.sqrt() * sigma
+/// What the comparison reads of many triples say of ordinary places.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ordinary {
+    /// Standard deviation of one read.
+    sigma: f64,
+    /// Standard deviation of the true level from place to place within one batch.
+    between: f64,
+}
+
+impl Ordinary {
+    /// From the comparison reads alone: the boundaries themselves do not enter. `pre − post` has
+    /// twice the variance of a read; the mean of the two varies between places by half of it plus
+    /// what the places differ.
+    pub fn of(triples: &[PlacedTriple]) -> Ordinary {
+        let time = |t: &PlacedTriple| (t.triple.pre.as_secs_f64(), t.triple.post.as_secs_f64());
+        let wings: Vec<f64> = triples.iter().map(|t| time(t).0 - time(t).1).collect();
+        let base = median(&triples.iter().map(|t| time(t).0).collect::<Vec<_>>());
+        // Half of the decile spread guards against a median deviation of zero under quantisation; a
+        // thousandth of the time against times that never vary.
+        let pair = mad_sigma(&wings).max(0.5 * decile_sigma(&wings)).max(base * 1e-3).max(1e-9);
+        let sigma = pair / 2f64.sqrt();
+        let means: Vec<f64> = triples.iter().map(|t| (time(t).0 + time(t).1) / 2.0 - t.batch_level).collect();
+        let spread = mad_sigma(&means).max(0.5 * decile_sigma(&means));
+        let between = (spread * spread - sigma * sigma / 2.0).max(0.0).sqrt();
+        Ordinary { sigma, between }
+    }
+
+    /// Before any triple: reads scatter by `sigma`, places do not.
+    pub fn guess(sigma: f64) -> Ordinary {
+        Ordinary { sigma: sigma.max(1e-6), between: 0.0 }
+    }
+
+    /// How far the level of a place is read off its own comparison reads, as against the level of
+    /// its whole batch: all of it where places differ much, nothing where they do not.
+    fn own_share(&self) -> f64 {
+        let places = self.between * self.between;
+        places / (places + self.sigma * self.sigma / 2.0)
+    }
+
+    /// The extra time of a triple's middle read. The level it is compared with is shrunk from its
+    /// own two comparison reads towards the median of the batch (empirical Bayes: Efron and Morris,
+    /// JASA 70, 1975): where places do not differ, the two reads only add their noise.
+    pub fn difference(&self, placed: &PlacedTriple) -> f64 {
+        let own = difference(&placed.triple);
+        let common = placed.triple.on.as_secs_f64() - placed.batch_level;
+        let share = self.own_share();
+        share * own + (1.0 - share) * common
+    }
+
+    /// The standard deviation of [`Ordinary::difference`] at an ordinary place.
+    pub fn noise(&self) -> f64 {
+        let half = self.sigma * self.sigma / 2.0;
+        let places = self.between * self.between;
+        (self.sigma * self.sigma + places * half / (places + half)).sqrt()
+    }
+}
+
+/// A triple with the median of the comparison reads of its batch.
+#[derive(Clone, Copy, Debug)]
+pub struct PlacedTriple {
+    /// The triple.
+    pub triple: Triple,
+    /// In seconds.
+    pub batch_level: f64,
+}
+
+/// Give every triple of a batch the batch's level.
+pub fn place(batch: &[Triple]) -> Vec<PlacedTriple> {
+    let wings: Vec<f64> = batch.iter().flat_map(|t| [t.pre.as_secs_f64(), t.post.as_secs_f64()]).collect();
+    let batch_level = median(&wings);
+    batch.iter().map(|&triple| PlacedTriple { triple, batch_level }).collect()
 }
 
 /// Watches the level of the comparison reads from batch to batch.
@@ -218,6 +269,26 @@ mod tests {
         for triple in &mut steps {
             triple.on += Duration::from_micros(500);
         }
-        assert_eq!(noise(&quiet).to_bits(), noise(&steps).to_bits());
+        assert_eq!(Ordinary::of(&place(&quiet)), Ordinary::of(&place(&steps)));
+    }
+
+    #[test]
+    fn where_places_differ_a_triple_is_compared_with_its_own_reads() {
+        let mut batches = Vec::new();
+        for n in 0..8u64 {
+            let mut far = batch(1000);
+            for (m, triple) in far.iter_mut().enumerate() {
+                // Places differ by up to 300 µs, reads of one place by a few.
+                let level = Duration::from_micros(20 * (m as u64 * 7 + n) % 300);
+                triple.pre += level;
+                triple.on += level;
+                triple.post += level;
+            }
+            batches.extend(place(&far));
+        }
+        let ordinary = Ordinary::of(&batches);
+        assert!(ordinary.own_share() > 0.9, "{ordinary:?}");
+        let same: Vec<PlacedTriple> = (0..8).flat_map(|_| place(&batch(1000))).collect();
+        assert!(Ordinary::of(&same).own_share() < 0.5);
     }
 }

@@ -262,15 +262,15 @@ fn told(
     } = candidate;
     let grid = Alignment::new(*unit, *phase);
     let (mut on, mut off) = (Vec::new(), Vec::new());
-    for triple in &at.triples {
-        let is_boundary = grid.is_some_and(|g| g.contains(triple.site.at));
+    for placed in &at.triples {
+        let is_boundary = grid.is_some_and(|g| g.contains(placed.triple.site.at));
         let list = if is_boundary { &mut on } else { &mut off };
-        list.push(difference(triple));
+        list.push(difference(&placed.triple));
     }
     let base = median(
         &at.triples
             .iter()
-            .map(|t| t.pre.as_secs_f64())
+            .map(|t| t.triple.pre.as_secs_f64())
             .collect::<Vec<_>>(),
     );
     let phase_text = if *phase == Bytes::ZERO {
@@ -327,6 +327,7 @@ fn told(
         let cost: Vec<f64> = at
             .triples
             .iter()
+            .map(|t| &t.triple)
             .filter(|t| {
                 u32::try_from(t.site.at.get() / CELL.get())
                     .is_ok_and(|c| leader.hypothesis.level(c) == Level::Sub)
@@ -532,6 +533,7 @@ fn chart(at: &AtSize, unit: Bytes, phase: Bytes) -> Vec<ChartBar> {
         let costs: Vec<f64> = at
             .triples
             .iter()
+            .map(|t| &t.triple)
             .filter(|t| {
                 let place = t.site.at.get().wrapping_sub(phase.get());
                 place % boundary == 0 && (place / boundary) % 2 == 1
