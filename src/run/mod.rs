@@ -8,4 +8,6 @@ use crate::error::{Error, ExitCode};
 /// x
 /// # Errors
 /// x
-pub fn run(_: Cli) -> Result<ExitCode, Error> { Err(Error::failed("in work")) }
+pub fn run(_: Cli) -> Result<ExitCode, Error> {
+    Err(Error::failed("in work"))
+}

@@ -77,12 +77,22 @@ impl Hypothesis {
 
     /// What lies at a cell.
     pub fn level(&self, cell: Cell) -> Level {
-        if self.unit == 0 {
-            return Level::None;
-        }
+        self.level_within(self.place(cell))
+    }
+
+    /// How far a cell lies behind the last boundary of the erase block; 1 when nothing is visible.
+    pub fn place(&self, cell: Cell) -> Cell {
         // `phase < unit`, so the sum never falls below zero.
-        let place = cell + self.unit - self.phase;
-        if place % self.unit == 0 {
+        if self.unit == 0 {
+            1
+        } else {
+            (cell + self.unit - self.phase) % self.unit
+        }
+    }
+
+    /// What lies at this distance behind a boundary.
+    pub fn level_within(&self, place: Cell) -> Level {
+        if place == 0 {
             Level::Full
         } else if self.sub_unit != 0 && place % self.sub_unit == 0 {
             Level::Sub

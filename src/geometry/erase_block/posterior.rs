@@ -40,16 +40,38 @@ pub struct Observation {
 struct Entry {
     hypothesis: Hypothesis,
     log_prior: f64,
-    /// ln likelihood for every step size.
-    log_likelihood: [f64; STEPS],
+    /// Its place in the prior's list.
+    number: usize,
+    /// ln of the likelihood for every step size, relative to that of no step at all.
+    log_likelihood: [f32; STEPS],
     /// ln prior + ln of the likelihood averaged over the step sizes.
     log_weight: f64,
-    alive: bool,
+}
+
+/// Where an observation lies within the blocks of one size and phase.
+struct Block {
+    unit: Cell,
+    phase: Cell,
+    place: Cell,
+}
+
+impl Block {
+    fn of(hypothesis: &Hypothesis, cell: Cell) -> Block {
+        let Hypothesis { unit, phase, .. } = *hypothesis;
+        Block {
+            unit,
+            phase,
+            place: hypothesis.place(cell),
+        }
+    }
 }
 
 /// The hypotheses with their weights.
 pub struct Posterior {
+    /// Those that are followed, in the order of the prior's list.
     entries: Vec<Entry>,
+    /// Those that are not, until the next start.
+    hopeless: Vec<Entry>,
     count: usize,
     /// The noise of one difference, in seconds.
     scale: f64,
@@ -83,17 +105,19 @@ impl Posterior {
     pub fn new(prior: &[(Hypothesis, f64)], scale: f64) -> Posterior {
         let entries = prior
             .iter()
-            .filter(|(_, p)| *p > 0.0)
-            .map(|&(hypothesis, p)| Entry {
+            .enumerate()
+            .filter(|(_, (_, p))| *p > 0.0)
+            .map(|(number, &(hypothesis, p))| Entry {
                 hypothesis,
                 log_prior: p.ln(),
+                number,
                 log_likelihood: [0.0; STEPS],
                 log_weight: p.ln(),
-                alive: true,
             })
             .collect();
         let mut posterior = Posterior {
             entries,
+            hopeless: Vec::new(),
             count: 0,
             scale,
             total: 0.0,
@@ -125,17 +149,24 @@ impl Posterior {
     pub fn restart(&mut self, scale: f64, observations: &[Observation]) {
         self.scale = scale;
         self.count = 0;
+        self.entries.append(&mut self.hopeless);
+        self.entries.sort_by_key(|e| e.number);
         for entry in &mut self.entries {
             entry.log_likelihood = [0.0; STEPS];
-            entry.alive = true;
         }
         self.observe(observations);
     }
 
     fn multiply(&mut self, observation: Observation) {
         let table = densities(observation.difference, self.scale);
-        for entry in self.entries.iter_mut().filter(|e| e.alive) {
-            let row = &table[row(&entry.hypothesis, observation.cell)];
+        // Entries of one size and phase follow one another: their place in the block is the same.
+        let mut block = Block::of(&Hypothesis::NOTHING, observation.cell);
+        for entry in &mut self.entries {
+            let hypothesis = &entry.hypothesis;
+            if (hypothesis.unit, hypothesis.phase) != (block.unit, block.phase) {
+                block = Block::of(hypothesis, observation.cell);
+            }
+            let row = &table[row_of(hypothesis, hypothesis.level_within(block.place))];
             for (sum, density) in entry.log_likelihood.iter_mut().zip(row) {
                 *sum += density;
             }
@@ -144,26 +175,22 @@ impl Posterior {
 
     fn weigh(&mut self) {
         let mut top = f64::NEG_INFINITY;
-        for entry in self.entries.iter_mut().filter(|e| e.alive) {
-            entry.log_weight =
-                entry.log_prior + log_sum_exp(&entry.log_likelihood) - (STEPS as f64).ln();
+        for entry in &mut self.entries {
+            entry.log_weight = entry.log_prior + log_mean_exp(&entry.log_likelihood);
             top = top.max(entry.log_weight);
         }
-        for entry in &mut self.entries {
-            entry.alive &= entry.log_weight >= top - HOPELESS;
-        }
-        let alive: Vec<f64> = self
-            .entries
-            .iter()
-            .filter(|e| e.alive)
-            .map(|e| e.log_weight)
-            .collect();
-        self.total = log_sum_exp(&alive);
+        let (hopeful, hopeless) = std::mem::take(&mut self.entries)
+            .into_iter()
+            .partition::<Vec<Entry>, _>(|e| e.log_weight >= top - HOPELESS);
+        self.entries = hopeful;
+        self.hopeless.extend(hopeless);
+        let weights: Vec<f64> = self.entries.iter().map(|e| e.log_weight).collect();
+        self.total = log_sum_exp(&weights);
     }
 
     /// The hypotheses that matter, best first, at most `most`.
     pub fn best(&self, most: usize) -> Vec<Judge> {
-        let mut list: Vec<&Entry> = self.entries.iter().filter(|e| e.alive).collect();
+        let mut list: Vec<&Entry> = self.entries.iter().collect();
         let most = most.min(list.len());
         if most < list.len() {
             list.select_nth_unstable_by(most, |a, b| b.log_weight.total_cmp(&a.log_weight));
@@ -185,7 +212,7 @@ impl Posterior {
         // Entries of one size and phase follow one another in the prior's list, and within them
         // those of one sub-unit.
         let mut sub = (0, 0.0);
-        for entry in self.entries.iter().filter(|e| e.alive) {
+        for entry in &self.entries {
             let probability = (entry.log_weight - self.total).exp();
             let hypothesis = entry.hypothesis;
             match leaders.last_mut() {
@@ -224,8 +251,17 @@ impl Posterior {
 
 /// How probable each step size is for an entry.
 fn step_weights(entry: &Entry) -> [f64; STEPS] {
-    let total = log_sum_exp(&entry.log_likelihood);
-    entry.log_likelihood.map(|l| (l - total).exp())
+    let mean = log_mean_exp(&entry.log_likelihood);
+    entry
+        .log_likelihood
+        .map(|l| (f64::from(l) - mean).exp() / STEPS as f64)
+}
+
+/// The logarithm of the mean of the exponentials.
+fn log_mean_exp(logs: &[f32; STEPS]) -> f64 {
+    let top = logs.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let sum: f32 = logs.iter().map(|l| (l - top).exp()).sum();
+    f64::from(top) + f64::from(sum / STEPS as f32).ln()
 }
 
 /// Rows of [`densities`]: nothing, a full boundary, then every sub-ratio and its square.
@@ -233,8 +269,12 @@ pub const ROWS: usize = 2 + 2 * SUB_RATIOS.len();
 
 /// The row that a hypothesis takes at a cell.
 pub fn row(hypothesis: &Hypothesis, cell: Cell) -> usize {
+    row_of(hypothesis, hypothesis.level(cell))
+}
+
+fn row_of(hypothesis: &Hypothesis, level: Level) -> usize {
     let ratio = usize::from(hypothesis.ratio);
-    match hypothesis.level(cell) {
+    match level {
         Level::None => 0,
         Level::Full => 1,
         Level::Sub => 2 + ratio,
@@ -242,17 +282,19 @@ pub fn row(hypothesis: &Hypothesis, cell: Cell) -> usize {
     }
 }
 
-/// ln density of a difference for each row and step size.
-fn densities(difference: f64, scale: f64) -> [[f64; STEPS]; ROWS] {
+/// ln density of a difference for each row and step size, relative to that of nothing: the numbers
+/// stay small, so that single precision suffices for their sums.
+fn densities(difference: f64, scale: f64) -> [[f32; STEPS]; ROWS] {
     let mut table = [[0.0; STEPS]; ROWS];
     let nothing = t3_density(difference, 0.0, scale);
+    let relative = |density: f64| (density / nothing).ln() as f32;
     for n in 0..STEPS {
         let step = step(n, scale);
         let stray = t3_density(difference, step / 2.0, (1.5 * scale).hypot(0.3 * step));
-        table[0][n] = ((1.0 - STRAY) * nothing + STRAY * stray).ln();
+        table[0][n] = relative((1.0 - STRAY) * nothing + STRAY * stray);
         let boundary = |cost: f64| {
             let density = t3_density(difference, cost, scale.hypot(STEP_SPREAD * cost));
-            ((1.0 - MISS) * density + MISS * nothing).ln()
+            relative((1.0 - MISS) * density + MISS * nothing)
         };
         table[1][n] = boundary(step);
         for (r, ratio) in SUB_RATIOS.iter().enumerate() {
@@ -286,7 +328,7 @@ mod tests {
             phase: 8,
             ..Hypothesis::NOTHING
         };
-        let observations: Vec<Observation> = (100..400)
+        let observations: Vec<Observation> = (100..1000)
             .map(|cell| Observation {
                 cell,
                 difference: if truth.level(cell) == Level::Full {
@@ -299,7 +341,8 @@ mod tests {
         posterior.observe(&observations);
         let leader = posterior.leaders()[0];
         assert_eq!(leader.hypothesis, truth);
-        assert!(leader.probability > 0.9999 && leader.sub_probability > 0.9);
+        assert!(leader.probability > 0.9999, "{leader:?}");
+        assert!(leader.sub_probability > 0.9, "{leader:?}");
     }
 
     #[test]

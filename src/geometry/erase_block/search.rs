@@ -265,9 +265,11 @@ impl Search {
         let tolerance = (0.8 / (now.triples.len() as f64).sqrt()).max(0.06);
         if moved > tolerance {
             now.ordinary = ordinary;
-            now.posterior.restart(ordinary.noise(), &observations(&now.triples, ordinary));
+            now.posterior
+                .restart(ordinary.noise(), &observations(&now.triples, ordinary));
         } else {
-            now.posterior.observe(&observations(&now.triples[fresh..], now.ordinary));
+            now.posterior
+                .observe(&observations(&now.triples[fresh..], now.ordinary));
         }
     }
 
@@ -315,7 +317,10 @@ fn observations(triples: &[PlacedTriple], ordinary: Ordinary) -> Vec<Observation
         .filter(|t| t.triple.site.at.is_multiple_of(CELL))
         .filter_map(|t| {
             let cell = u32::try_from(t.triple.site.at.get() / CELL.get()).ok()?;
-            Some(Observation { cell, difference: ordinary.difference(t) })
+            Some(Observation {
+                cell,
+                difference: ordinary.difference(t),
+            })
         })
         .collect()
 }

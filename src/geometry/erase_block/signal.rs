@@ -87,9 +87,15 @@ impl Ordinary {
         let base = median(&triples.iter().map(|t| time(t).0).collect::<Vec<_>>());
         // Half of the decile spread guards against a median deviation of zero under quantisation; a
         // thousandth of the time against times that never vary.
-        let pair = mad_sigma(&wings).max(0.5 * decile_sigma(&wings)).max(base * 1e-3).max(1e-9);
+        let pair = mad_sigma(&wings)
+            .max(0.5 * decile_sigma(&wings))
+            .max(base * 1e-3)
+            .max(1e-9);
         let sigma = pair / 2f64.sqrt();
-        let means: Vec<f64> = triples.iter().map(|t| (time(t).0 + time(t).1) / 2.0 - t.batch_level).collect();
+        let means: Vec<f64> = triples
+            .iter()
+            .map(|t| (time(t).0 + time(t).1) / 2.0 - t.batch_level)
+            .collect();
         let spread = mad_sigma(&means).max(0.5 * decile_sigma(&means));
         let between = (spread * spread - sigma * sigma / 2.0).max(0.0).sqrt();
         Ordinary { sigma, between }
@@ -97,7 +103,10 @@ impl Ordinary {
 
     /// Before any triple: reads scatter by `sigma`, places do not.
     pub fn guess(sigma: f64) -> Ordinary {
-        Ordinary { sigma: sigma.max(1e-6), between: 0.0 }
+        Ordinary {
+            sigma: sigma.max(1e-6),
+            between: 0.0,
+        }
     }
 
     /// How far the level of a place is read off its own comparison reads, as against the level of
@@ -136,9 +145,18 @@ pub struct PlacedTriple {
 
 /// Give every triple of a batch the batch's level.
 pub fn place(batch: &[Triple]) -> Vec<PlacedTriple> {
-    let wings: Vec<f64> = batch.iter().flat_map(|t| [t.pre.as_secs_f64(), t.post.as_secs_f64()]).collect();
+    let wings: Vec<f64> = batch
+        .iter()
+        .flat_map(|t| [t.pre.as_secs_f64(), t.post.as_secs_f64()])
+        .collect();
     let batch_level = median(&wings);
-    batch.iter().map(|&triple| PlacedTriple { triple, batch_level }).collect()
+    batch
+        .iter()
+        .map(|&triple| PlacedTriple {
+            triple,
+            batch_level,
+        })
+        .collect()
 }
 
 /// Watches the level of the comparison reads from batch to batch.

@@ -82,7 +82,12 @@ impl Crossing {
     /// How far the cost of an erase-block boundary rises above that of an ordinary page boundary.
     pub fn visible_step(&self) -> Duration {
         let hidden = match self.combine {
-            Combine::Max => self.page.iter().map(|level| level.cost).max().unwrap_or_default(),
+            Combine::Max => self
+                .page
+                .iter()
+                .map(|level| level.cost)
+                .max()
+                .unwrap_or_default(),
             Combine::Sum => Duration::ZERO,
         };
         self.erase_block.saturating_sub(hidden)
