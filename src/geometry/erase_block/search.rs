@@ -367,12 +367,18 @@ impl Inquiry for Search {
                 }
             };
             if sites.is_empty() {
-                // The grid is used up.
-                match std::mem::replace(&mut self.stage, Stage::Done) {
-                    Stage::Confirm(_) => {}
-                    _ => self.stopped_by = StoppedBy::Futility,
+                // The grid is used up: a small device, or one that was hardly written.
+                if !matches!(self.stage, Stage::Confirm(_)) {
+                    self.stopped_by = StoppedBy::Futility;
                 }
-                return None;
+                let flat = self.sizes.iter().all(|s| verdict::is_flat(&s.posterior));
+                let below = flat && !matches!(self.stage, Stage::Confirm(_));
+                self.stage = if below {
+                    Stage::Fine(Fine::default())
+                } else {
+                    Stage::Done
+                };
+                continue;
             }
             self.asked += sites.len();
             if matches!(self.stage, Stage::Pilot) {
