@@ -29,6 +29,12 @@ const CONFIRMED: f64 = 0.99;
 /// Odds of the unit against nothing, within one scan, for that scan to confirm it.
 const CONFIRMING_ODDS: f64 = 20.0;
 
+/// Joint probability from which on two readings with the same boundaries are told together, the
+/// share of the upper level that the lower one must not exceed, and the most that is then claimed.
+const BOTH_READINGS: f64 = 0.95;
+const CLEARLY_LOWER: f64 = 0.85;
+const NOT_CONFIRMED: f64 = 0.98;
+
 /// Hypotheses this far behind (in natural logarithms) on all scans together are no rivals on one.
 const RIVAL: f64 = 12.0;
 
@@ -161,6 +167,10 @@ impl<'a> Inference<'a> {
             };
         };
         let runner_up = grids.get(1).copied();
+        let (probability, halves) = match self.nested(&grids) {
+            Some(both) if probability < LIKELY => (both, true),
+            _ => (probability, false),
+        };
         if probability < LIKELY {
             return EraseBlock {
                 verdict: Verdict::NotVisible,
@@ -191,8 +201,16 @@ impl<'a> Inference<'a> {
             self.profiles.iter().map(|p| p.scans.len()).sum::<usize>(),
             best.size
         ));
-        if let Some((other, other_probability)) = runner_up {
-            evidence.push(self.alternative(best, other, other_probability));
+        match runner_up {
+            Some((other, _)) if halves => evidence.push(format!(
+                "whether boundaries at odd multiples of {} cost less or all alike is not certain; {} is aligned either way",
+                best.size.min(other.size),
+                best.size.max(other.size)
+            )),
+            Some((other, other_probability)) => {
+                evidence.push(self.alternative(best, other, other_probability));
+            }
+            None => {}
         }
         if let Some(bytes) = known.capacity {
             evidence.push(capacity::capacity_evidence(best.size, bytes));
@@ -209,6 +227,31 @@ impl<'a> Inference<'a> {
             runner_up_bytes: runner_up.map(|(grid, _)| grid.size),
             evidence,
         }
+    }
+
+    /// The two best readings may differ only in whether every second boundary costs more: a unit with
+    /// sub-units, or the sub-unit alone. Both say where the boundaries are; their joint probability
+    /// when the two levels are clearly apart.
+    fn nested(&self, grids: &[(Grid, f64)]) -> Option<f64> {
+        let [(a, p), (b, q), ..] = grids else { return None };
+        let (unit, part) = if a.size > b.size { (a, b) } else { (b, a) };
+        if a.phase != b.phase || p + q < BOTH_READINGS {
+            return None;
+        }
+        let (hypothesis, _) = self
+            .hypotheses
+            .iter()
+            .zip(&self.weights)
+            .filter(|(hypothesis, _)| hypothesis.grid == *unit)
+            .max_by(|x, y| x.1.total_cmp(y.1))?;
+        let apart = self.profiles.iter().all(|profile| {
+            let (_, fit) = Fitter::new(&profile.points, profile.base).best(profile, hypothesis);
+            let [own, sub] = fit.costs;
+            let lower = fit.shelf.max(0.0) + sub;
+            lower <= CLEARLY_LOWER * (lower + own)
+        });
+        // Never enough to confirm.
+        (hypothesis.sub_unit == Some(part.size) && apart).then_some((p + q).min(NOT_CONFIRMED))
     }
 
     /// Scans that show the unit by themselves: much better than nothing, and no other much better.

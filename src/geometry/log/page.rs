@@ -4,6 +4,7 @@
 //! cost falls when alignments get smaller than a page. The deepest fall is the page; a further one
 //! below is the sub-page.
 
+use super::profile::repetition_error;
 use super::robust::{deviation, median};
 use crate::geometry::page::{self, ENOUGH, WriteTime};
 use crate::geometry::{EraseBlock, Page, Verdict};
@@ -121,7 +122,8 @@ fn from_reads(scans: &[&AlignScan], erase_block: &EraseBlock) -> Reading {
     let (Some(level), Some(base)) = (median(&shelf), median(&reads)) else {
         return Reading::Unreadable(Some("the scan has no lines above the page sizes".to_owned()));
     };
-    let scatter = deviation(&shelf).unwrap_or(0.0).max(0.002 * base);
+    let repetition = repetition_error(&deep) / (deep.len() as f64).sqrt();
+    let scatter = deviation(&shelf).unwrap_or(0.0).max(repetition).max(0.002 * base);
     if scatter > UNREADABLE * base {
         return Reading::Unreadable(Some(format!(
             "the lines of the scan scatter by {scatter:.0} µs, too much to show a page (read {base:.0} µs)"

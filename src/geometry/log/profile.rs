@@ -126,7 +126,7 @@ fn combine(group: &[&AlignScan], capacity: Option<Bytes>) -> Option<Profile> {
 }
 
 /// How much the same line differs between repeated scans; 0 when nothing is repeated.
-fn repetition_error(group: &[&AlignScan]) -> f64 {
+pub(super) fn repetition_error(group: &[&AlignScan]) -> f64 {
     if group.len() < 2 {
         return 0.0;
     }

@@ -43,11 +43,6 @@ pub(super) fn geometric_mean(values: impl IntoIterator<Item = f64>) -> Option<f6
     (count > 0.0).then(|| (sum / count).exp())
 }
 
-/// 0 to 1, one half at `x = 0`.
-pub(super) fn logistic(x: f64) -> f64 {
-    1.0 / (1.0 + (-x).exp())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
