@@ -67,7 +67,7 @@ pub fn zones(rows: &[Row], step: Bytes) -> Option<Zones> {
     let threshold = SPECIAL.ln();
     let mut special = vec![false; blocks];
     let mut levels = vec![1.0; blocks];
-    let mut confidence = 1.0;
+    let mut sides = vec![1.0; blocks];
     for block in 0..blocks {
         let column: Vec<f64> = table.iter().map(|row| row[block]).collect();
         let off = column.iter().filter(|ratio| ratio.abs() > threshold).count();
@@ -78,9 +78,9 @@ pub fn zones(rows: &[Row], step: Bytes) -> Option<Zones> {
             off as f64 >= MOST_SIZES * column.len() as f64 && level.abs() >= threshold;
         levels[block] = level.exp();
         // Logistic approximation of the normal distribution.
-        let side = 1.0 / (1.0 + (-1.7 * (level.abs() - threshold).abs() / error).exp());
-        confidence *= side;
+        sides[block] = 1.0 / (1.0 + (-1.7 * (level.abs() - threshold).abs() / error).exp());
     }
+    let confidence = confidence(&sides, &special, step);
     let every: Vec<Vec<f64>> = rows
         .iter()
         .filter(|row| row.bytes_per_second.len() == blocks)
@@ -117,6 +117,21 @@ pub fn zones(rows: &[Row], step: Bytes) -> Option<Zones> {
         confidence,
         levels,
     })
+}
+
+/// The probability that every block that matters is on its side of the threshold. A block further
+/// inside matters only next to one that is, or may be, special.
+fn confidence(sides: &[f64], special: &[bool], step: Bytes) -> f64 {
+    const DOUBTFUL: f64 = 0.9;
+    let may_be = |block: usize| special[block] || sides[block] < DOUBTFUL;
+    (0..sides.len())
+        .filter(|block| {
+            step.get().saturating_mul(*block as u64) <= LONE_BLOCK_STARTS.get()
+                || (*block > 0 && may_be(block - 1))
+                || (block + 1 < sides.len() && may_be(block + 1))
+        })
+        .map(|block| sides[block])
+        .product()
 }
 
 /// The blocks that show the common level: those like the last one, which is nearest to the rest of

@@ -5,7 +5,7 @@
 //! to believe. "Nothing to see" is a hypothesis too, in two forms: all lines alike, or a trend.
 
 use super::fit::{self, Column, Fit, Point};
-use super::hypotheses::{Hypothesis, NOTHING, hypotheses};
+use super::hypotheses::{Hypothesis, NOTHING, Suspicion, hypotheses};
 use super::places::{Grid, Places};
 use super::profile::{Profile, profiles};
 use super::robust::ln_sum;
@@ -47,6 +47,9 @@ const FEWEST_LINES: usize = 5;
 /// quarter. Logarithmic.
 const USUAL_COST: f64 = 0.25;
 const COST_SPREAD: f64 = 0.9;
+/// How far the costs of two scans may be apart. Logarithmic; four scans of one public stick with block
+/// sizes from 1 KiB to 1 MiB spread by 0.18.
+const SAME_COST_SPREAD: f64 = 0.15;
 /// What a line of sub-unit boundaries shows, relative to one of unit boundaries: 0.60 and 0.77 on
 /// public two-level cards. Nearly equal lines are one level whose places differ.
 const USUAL_SUB_LEVEL: f64 = 0.65;
@@ -98,23 +101,33 @@ fn too_small_evidence(too_small: &[Bytes]) -> impl Iterator<Item = String> {
     })
 }
 
-/// The odd factor that whoever chose the block size looked for, when no scan has lines of powers of
-/// two.
-fn suspected_factor(profiles: &[Profile]) -> Option<u64> {
-    let has_powers = profiles
+/// The odd factor that whoever chose the block size looked for, and whether other scans have lines of
+/// powers of two.
+fn suspected_factor(profiles: &[Profile]) -> Suspicion {
+    let odd = |align: Bytes| align.get() >> align.get().trailing_zeros();
+    let mut factors: Vec<u64> = profiles
         .iter()
-        .flat_map(|profile| &profile.points)
-        .any(|point| point.align.get().is_power_of_two());
-    if has_powers {
-        return None;
+        .flat_map(|profile| profile.points.iter().map(|point| odd(point.align)))
+        .collect();
+    factors.sort_unstable();
+    let only = factors.first().is_some_and(|least| *least > 1);
+    let factor = factors.into_iter().find(|factor| *factor > 1);
+    match factor {
+        Some(factor) if only => Suspicion::Only(factor),
+        Some(factor) => Suspicion::Also(factor),
+        None => Suspicion::None,
     }
-    profiles.first().and_then(|profile| {
-        profile
-            .points
-            .iter()
-            .map(|point| point.align.get() >> point.align.get().trailing_zeros())
-            .min()
-    })
+}
+
+/// A crossing costs the same whatever ladder or block size finds it: this is what tells a unit of
+/// 3 * 2^k, of which a scan of powers of two shows only a share, from a unit of 2^k.
+fn same_cost(logarithms: &[f64]) -> f64 {
+    let mean = logarithms.iter().sum::<f64>() / logarithms.len().max(1) as f64;
+    logarithms
+        .iter()
+        .map(|cost| -0.5 * ((cost - mean) / SAME_COST_SPREAD).powi(2))
+        .filter(|penalty| penalty.is_finite())
+        .sum()
 }
 
 /// The posterior of everything considered.
@@ -130,13 +143,22 @@ struct Inference<'a> {
 impl<'a> Inference<'a> {
     fn new(profiles: &'a [Profile], hypotheses: &'a [Hypothesis]) -> Inference<'a> {
         let mut weights: Vec<f64> = hypotheses.iter().map(|h| h.prior).collect();
+        // What a crossing costs by each profile; not a number where it costs nothing.
+        let mut costs: Vec<Vec<f64>> = vec![Vec::new(); hypotheses.len()];
         let mut nothing = NOTHING.ln();
         for profile in profiles {
             let mut fitter = Fitter::new(&profile.points, profile.base);
             nothing += fitter.nothing();
-            for (weight, hypothesis) in weights.iter_mut().zip(hypotheses) {
+            for ((weight, hypothesis), costs) in
+                weights.iter_mut().zip(hypotheses).zip(&mut costs)
+            {
                 *weight += fitter.evidence(profile, hypothesis, 1.0 / profiles.len() as f64);
+                let (_, fit) = fitter.best(profile, hypothesis);
+                costs.push(fit.costs.iter().sum::<f64>().ln());
             }
+        }
+        for (weight, costs) in weights.iter_mut().zip(&costs) {
+            *weight += same_cost(costs);
         }
         Inference {
             profiles,

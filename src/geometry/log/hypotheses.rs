@@ -50,9 +50,27 @@ fn magnitude(size: u64, small_device: bool) -> f64 {
     }
 }
 
-/// Weight of an odd factor that is the factor of all lines of all scans. Such scans cannot tell a unit
-/// of 2 MiB from one of 10 MiB, and whoever chose their block size suspected the latter.
-const SUSPECTED: f64 = 0.5;
+/// An odd factor that somebody scanned for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Suspicion {
+    /// All scans are of powers of two.
+    None,
+    /// Some lines are of this factor.
+    Also(u64),
+    /// All lines are. Such scans cannot tell a unit of 2 MiB from one of 10 MiB.
+    Only(u64),
+}
+
+impl Suspicion {
+    /// Whoever chose the block size had a reason.
+    fn weight(self, odd: u64) -> Option<f64> {
+        match self {
+            Suspicion::Also(factor) if factor == odd => Some(0.2),
+            Suspicion::Only(factor) if factor == odd => Some(0.5),
+            _ => None,
+        }
+    }
+}
 
 /// What an open-AU test with every second line slow says about its unit, and about twice of it.
 const TOO_SMALL: f64 = 0.4;
@@ -62,7 +80,7 @@ const TOO_SMALL_DOUBLED: f64 = 3.0;
 pub(super) fn hypotheses(
     capacity: Option<Bytes>,
     below: Bytes,
-    suspected: Option<u64>,
+    suspicion: Suspicion,
     reported: &Reported,
     too_small: &[Bytes],
 ) -> Vec<Hypothesis> {
@@ -70,11 +88,7 @@ pub(super) fn hypotheses(
     let small_device = capacity.map_or(below.get() < 32 * MIB, |capacity| capacity.get() < GIB);
     let mut all = Vec::new();
     for (odd, weight) in ODD_FACTORS {
-        let odd_weight = if suspected == Some(odd) && odd > 1 {
-            SUSPECTED
-        } else {
-            weight
-        };
+        let odd_weight = suspicion.weight(odd).unwrap_or(weight);
         let mut size = odd * 64 * KIB;
         while size <= LARGEST && size < below.get() {
             let unit = Bytes(size);
@@ -135,7 +149,7 @@ mod tests {
     use super::*;
 
     fn all() -> Vec<Hypothesis> {
-        hypotheses(Some(Bytes::gib(4)), Bytes::mib(128), None, &Reported::default(), &[])
+        hypotheses(Some(Bytes::gib(4)), Bytes::mib(128), Suspicion::None, &Reported::default(), &[])
     }
 
     #[test]

@@ -242,10 +242,11 @@ fn decide(group: &[&Trialled]) -> Answer {
     let hard = open_au::limit(&trials);
     let levels = levels(group);
     let soft = open_au::soft_limit(&levels);
-    let before_hard = |last_fast: u32| {
-        hard.is_none_or(|hard| hard.at_most.is_none_or(|most| last_fast < most))
+    // A hard cliff lowers the level too: a soft step lies before it.
+    let before_cliff = |first_slow: u32| {
+        hard.is_some_and(|hard| hard.at_least.is_some_and(|fast| fast >= first_slow))
     };
-    if let Some(soft) = soft.filter(|soft| before_hard(soft.last_fast)) {
+    if let Some(soft) = soft.filter(|soft| before_cliff(soft.first_slow)) {
         return Answer {
             at_least: Some(soft.last_fast),
             at_most: Some(soft.first_slow - 1),
@@ -422,10 +423,11 @@ fn random(
 
 /// The smallest size from which on random writes reach half of the linear rate.
 fn smallest_efficient(run: &Trialled, linear: &[Trialled]) -> Option<Bytes> {
+    let fewest = linear.iter().map(|run| run.open).min();
     let linear_rate = |size: Bytes| {
         let rates: Vec<f64> = linear
             .iter()
-            .filter(|run| run.slow <= SLOW)
+            .filter(|run| Some(run.open) == fewest && run.slow <= SLOW)
             .flat_map(|run| &run.points)
             .filter(|point| point.size.get().abs_diff(size.get()) * 2 <= size.get())
             .map(|point| point.bytes_per_second)

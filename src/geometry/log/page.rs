@@ -63,28 +63,42 @@ enum Reading {
     Unreadable(Option<String>),
 }
 
-/// One alignment and what the scans show there, in microseconds.
+/// The power-of-two part of an alignment, and what the scans show there, in microseconds. A page of
+/// `2^k` bytes has boundaries at all places of an alignment whose power-of-two part is `2^k` or more,
+/// whatever its odd factor.
 struct Line {
     align: Bytes,
     cost: f64,
 }
 
-fn lines(scans: &[&AlignScan]) -> Vec<Line> {
-    let mut aligns: Vec<Bytes> =
-        scans.iter().flat_map(|scan| scan.lines.iter().map(|line| line.align)).collect();
+fn power_part(align: Bytes) -> Bytes {
+    Bytes(1 << align.get().trailing_zeros().min(63))
+}
+
+fn odd_part(align: Bytes) -> u64 {
+    align.get() / power_part(align).get()
+}
+
+/// The lines of one odd factor.
+fn lines(scans: &[&AlignScan], odd: u64) -> Vec<Line> {
+    let family = || {
+        scans
+            .iter()
+            .flat_map(|scan| &scan.lines)
+            .filter(|line| odd_part(line.align) == odd)
+    };
+    let mut aligns: Vec<Bytes> = family().map(|line| line.align).collect();
     aligns.sort_unstable_by(|a, b| b.cmp(a));
     aligns.dedup();
     aligns
         .into_iter()
         .filter_map(|align| {
-            let costs: Vec<f64> = scans
-                .iter()
-                .flat_map(|scan| &scan.lines)
+            let costs: Vec<f64> = family()
                 .filter(|line| line.align == align)
                 .map(|line| line.difference.nanos / 1e3)
                 .collect();
             Some(Line {
-                align,
+                align: power_part(align),
                 cost: median(&costs)?,
             })
         })
@@ -92,19 +106,23 @@ fn lines(scans: &[&AlignScan]) -> Vec<Line> {
 }
 
 fn from_reads(scans: &[&AlignScan], erase_block: &EraseBlock) -> Reading {
-    // Only power-of-two ladders that reach the page sizes.
-    let deep: Vec<&AlignScan> = scans
+    let reaches = |scan: &AlignScan, odd: u64| {
+        scan.lines
+            .iter()
+            .any(|line| odd_part(line.align) == odd && power_part(line.align) <= DEEP_ENOUGH)
+    };
+    // Powers of two first, then whatever ladder reaches the page sizes.
+    let odd = scans
         .iter()
-        .copied()
-        .filter(|scan| {
-            scan.lines.last().is_some_and(|last| last.align <= DEEP_ENOUGH)
-                && scan.lines.iter().all(|line| line.align.get().is_power_of_two())
-        })
-        .collect();
-    if deep.is_empty() {
+        .flat_map(|scan| scan.lines.iter().map(|line| odd_part(line.align)))
+        .filter(|odd| scans.iter().any(|scan| reaches(scan, *odd)))
+        .min();
+    let Some(odd) = odd else {
         return Reading::Unreadable(None);
-    }
-    let combined = lines(&deep);
+    };
+    let deep: Vec<&AlignScan> =
+        scans.iter().copied().filter(|scan| reaches(scan, odd)).collect();
+    let combined = lines(&deep, odd);
     let shelf_end = erase_block
         .bytes
         .map_or(SHELF_TO, |unit| Bytes(unit.get() / 2).min(SHELF_TO))
@@ -139,7 +157,7 @@ fn from_reads(scans: &[&AlignScan], erase_block: &EraseBlock) -> Reading {
     let agreeing = deep
         .iter()
         .filter(|scan| {
-            step(&lines(&[scan]), level, least).is_some_and(|own| own.page == found.page)
+            step(&lines(&[scan], odd), level, least).is_some_and(|own| own.page == found.page)
         })
         .count();
     let sigmas = found.fall / scatter;
