@@ -10,6 +10,7 @@
 
 use super::robust::{deviation, ln_sum, median};
 use crate::units::Bytes;
+use std::rc::Rc;
 
 /// Degrees of freedom of the errors.
 const FREEDOM: f64 = 4.0;
@@ -41,7 +42,7 @@ pub(super) struct Point {
 /// Explaining columns.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Column {
-    pub values: Vec<f64>,
+    pub values: Rc<[f64]>,
     /// Its coefficient may be negative.
     pub signed: bool,
 }
@@ -69,45 +70,78 @@ pub(super) fn neighbour_scatter(points: &[Point]) -> f64 {
     deviation(&sizes).unwrap_or(0.0) / std::f64::consts::SQRT_2
 }
 
-/// Fit the shelf and up to two columns.
-pub(super) fn fit(points: &[Point], base: f64, columns: &[Column]) -> Fit {
-    let errors: Vec<f64> = points.iter().map(|point| point.error).collect();
-    let floor = (FINEST_SCATTER * base)
-        .max(0.5 * median(&errors).unwrap_or(0.0))
-        .max(f64::MIN_POSITIVE);
-    let estimate = neighbour_scatter(points).max(floor);
-    let mut best: Option<Fit> = None;
-    let mut weighted = Vec::with_capacity(SCATTER_GRID.len());
-    let trust: Vec<f64> = SCATTER_GRID
-        .iter()
-        .map(|power| -0.5 * (power * std::f64::consts::LN_2 / SCATTER_TRUST).powi(2))
-        .collect();
-    let normal = ln_sum(trust.iter().copied());
-    for (power, trust) in SCATTER_GRID.iter().zip(&trust) {
-        let scatter = (estimate * power.exp2()).max(floor);
-        for (place_scatter, weight) in PLACE_SCATTER {
-            let candidate = fit_with(points, scatter, place_scatter, columns);
-            let evidence = candidate.evidence + trust - normal + weight.ln();
-            weighted.push(evidence);
-            if best.is_none_or(|best| evidence > best.evidence) {
-                best = Some(Fit {
-                    evidence,
-                    ..candidate
-                });
-            }
+/// Points with what is needed to fit them again and again.
+#[derive(Clone, Debug)]
+pub(super) struct Scale {
+    /// The least scatter possible.
+    floor: f64,
+    /// The estimate that does not depend on a hypothesis.
+    estimate: f64,
+    /// Logarithms of the weights of the scatter grid.
+    trust: [f64; SCATTER_GRID.len()],
+}
+
+impl Scale {
+    /// `base` is how long a read takes.
+    pub(super) fn of(points: &[Point], base: f64) -> Scale {
+        let errors: Vec<f64> = points.iter().map(|point| point.error).collect();
+        let floor = (FINEST_SCATTER * base)
+            .max(0.5 * median(&errors).unwrap_or(0.0))
+            .max(f64::MIN_POSITIVE);
+        let trust = SCATTER_GRID
+            .map(|power| -0.5 * (power * std::f64::consts::LN_2 / SCATTER_TRUST).powi(2));
+        let total = ln_sum(trust);
+        Scale {
+            floor,
+            estimate: neighbour_scatter(points).max(floor),
+            trust: trust.map(|trust| trust - total),
         }
     }
-    let best = best.unwrap_or(Fit {
-        evidence: 0.0,
-        shelf: 0.0,
-        costs: [0.0; 2],
-    });
-    // Every coefficient costs half the logarithm of the number of lines (Schwarz).
-    let penalty = 0.5 * columns.len() as f64 * (points.len().max(1) as f64).ln();
-    Fit {
-        evidence: ln_sum(weighted) - penalty,
-        ..best
+
+    /// Fit the shelf and up to two columns, with the middle of the grid only: enough to see that a
+    /// hypothesis is hopeless.
+    pub(super) fn glance(&self, points: &[Point], columns: &[Column]) -> Fit {
+        let [_, (middle, _), _] = PLACE_SCATTER;
+        let fit = fit_with(points, self.estimate, middle, columns);
+        Fit {
+            evidence: fit.evidence - penalty(points, columns),
+            ..fit
+        }
     }
+
+    /// Fit the shelf and up to two columns.
+    pub(super) fn fit(&self, points: &[Point], columns: &[Column]) -> Fit {
+        let mut best: Option<Fit> = None;
+        let mut weighted = Vec::with_capacity(SCATTER_GRID.len() * PLACE_SCATTER.len());
+        for (power, trust) in SCATTER_GRID.iter().zip(&self.trust) {
+            let scatter = (self.estimate * power.exp2()).max(self.floor);
+            for (place_scatter, weight) in PLACE_SCATTER {
+                let candidate = fit_with(points, scatter, place_scatter, columns);
+                let evidence = candidate.evidence + trust + weight.ln();
+                weighted.push(evidence);
+                if best.is_none_or(|best| evidence > best.evidence) {
+                    best = Some(Fit {
+                        evidence,
+                        ..candidate
+                    });
+                }
+            }
+        }
+        let best = best.unwrap_or(Fit {
+            evidence: 0.0,
+            shelf: 0.0,
+            costs: [0.0; 2],
+        });
+        Fit {
+            evidence: ln_sum(weighted) - penalty(points, columns),
+            ..best
+        }
+    }
+}
+
+/// Every coefficient costs half the logarithm of the number of lines (Schwarz).
+fn penalty(points: &[Point], columns: &[Column]) -> f64 {
+    0.5 * columns.len() as f64 * (points.len().max(1) as f64).ln()
 }
 
 fn fit_with(points: &[Point], scatter: f64, place_scatter: f64, columns: &[Column]) -> Fit {
@@ -222,6 +256,10 @@ fn solve(sums: &[[f64; 4]; 4], used: [bool; 3]) -> Option<[f64; 3]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn fit(points: &[Point], base: f64, columns: &[Column]) -> Fit {
+        Scale::of(points, base).fit(points, columns)
+    }
 
     fn points(values: &[f64]) -> Vec<Point> {
         values
