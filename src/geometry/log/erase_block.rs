@@ -41,7 +41,7 @@ const RIVAL: f64 = 12.0;
 
 /// Hypotheses this far behind at a glance are not looked at closely: a close look moves the evidence
 /// by a few units at most.
-const HOPELESS: f64 = 15.0;
+const HOPELESS: f64 = 12.0;
 
 /// Lines below this show pages, not erase blocks; on devices below a gigabyte half of it.
 const SHELF: Bytes = Bytes::kib(64);

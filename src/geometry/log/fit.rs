@@ -146,29 +146,41 @@ fn penalty(points: &[Point], columns: &[Column]) -> f64 {
 
 fn fit_with(points: &[Point], scatter: f64, place_scatter: f64, columns: &[Column]) -> Fit {
     const ROUNDS: usize = 12;
+    /// Coefficients that move by less than this share of the scatter have settled.
+    const SETTLED: f64 = 0.01;
+    let variance = |point: &Point, level: f64| {
+        let share = if point.align >= FAR {
+            FAR_SCATTER
+        } else {
+            place_scatter
+        };
+        point.error.powi(2) + scatter.powi(2) + (share * level).powi(2)
+    };
     let mut weights: Vec<f64> = vec![1.0; points.len()];
     let mut beta = [0.0; 3];
-    let mut evidence = f64::NEG_INFINITY;
     for _ in 0..ROUNDS {
+        let before = beta;
         beta = least_squares(points, &weights, columns);
-        let before = evidence;
-        evidence = 0.0;
         for (i, point) in points.iter().enumerate() {
             let level = level(&beta, columns, i);
-            let share = if point.align >= FAR {
-                FAR_SCATTER
-            } else {
-                place_scatter
-            };
-            let variance = point.error.powi(2) + scatter.powi(2) + (share * level).powi(2);
+            let variance = variance(point, level);
             let away = (point.value - level).powi(2) / variance;
             weights[i] = (FREEDOM + 1.0) / (FREEDOM + away) / variance;
-            evidence += -0.5 * variance.ln() - 0.5 * (FREEDOM + 1.0) * (1.0 + away / FREEDOM).ln();
         }
-        if (evidence - before).abs() < 1e-4 {
+        if beta.iter().zip(before).all(|(new, old)| (new - old).abs() < SETTLED * scatter) {
             break;
         }
     }
+    let evidence = points
+        .iter()
+        .enumerate()
+        .map(|(i, point)| {
+            let level = level(&beta, columns, i);
+            let variance = variance(point, level);
+            let away = (point.value - level).powi(2) / variance;
+            -0.5 * variance.ln() - 0.5 * (FREEDOM + 1.0) * (1.0 + away / FREEDOM).ln()
+        })
+        .sum();
     Fit {
         evidence,
         shelf: beta[0],
