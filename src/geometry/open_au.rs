@@ -173,34 +173,42 @@ pub struct Level {
     pub bytes_per_second: f64,
 }
 
-/// A soft limit.
+/// A step that is or may be a soft limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SoftLimit {
+pub struct SoftStep {
     /// The last number of units before the step.
     pub last_fast: u32,
     /// The first one behind it.
     pub first_slow: u32,
     /// What remains of the level.
     pub remains: f64,
+    /// A graceful decline over the numbers that were skipped cannot explain it.
+    pub certain: bool,
 }
 
-/// Find the step of a soft limit in levels by growing number of units, one level per number.
-/// Where numbers were skipped, the step has to be deeper than a graceful decline over all of them.
-pub fn soft_limit(levels: &[Level]) -> Option<SoftLimit> {
-    levels.windows(2).enumerate().find_map(|(i, pair)| {
-        let [before, after] = pair else { return None };
-        let skipped = after.open.checked_sub(before.open)?.checked_sub(1)?;
-        let remains = after.bytes_per_second / before.bytes_per_second;
-        let needed = SOFT_STEP * GRACEFUL_STEP.powf(f64::from(skipped));
-        let stays = levels[i + 1..]
-            .iter()
-            .all(|level| level.bytes_per_second <= STAYS_DOWN * before.bytes_per_second);
-        (remains <= needed && stays).then_some(SoftLimit {
-            last_fast: before.open,
-            first_slow: after.open,
-            remains,
+/// Find the step of a soft limit in levels by growing number of units, one level per number: a
+/// certain one, else one that the skipped numbers leave in doubt.
+pub fn soft_step(levels: &[Level]) -> Option<SoftStep> {
+    let steps: Vec<SoftStep> = levels
+        .windows(2)
+        .enumerate()
+        .filter_map(|(i, pair)| {
+            let [before, after] = pair else { return None };
+            let skipped = after.open.checked_sub(before.open)?.checked_sub(1)?;
+            let remains = after.bytes_per_second / before.bytes_per_second;
+            let stays = levels[i + 1..]
+                .iter()
+                .all(|level| level.bytes_per_second <= STAYS_DOWN * before.bytes_per_second);
+            let graceful = GRACEFUL_STEP.powf(f64::from(skipped));
+            (remains <= SOFT_STEP && stays).then_some(SoftStep {
+                last_fast: before.open,
+                first_slow: after.open,
+                remains,
+                certain: remains <= SOFT_STEP * graceful,
+            })
         })
-    })
+        .collect();
+    steps.iter().find(|step| step.certain).or(steps.first()).copied()
 }
 
 #[cfg(test)]
@@ -286,12 +294,13 @@ mod tests {
                 .collect()
         };
         let sandisk = level(&[(1, 10.3), (3, 10.1), (4, 10.0), (5, 3.8), (6, 2.7), (7, 2.4)]);
-        assert_eq!(soft_limit(&sandisk).unwrap().last_fast, 4);
+        let step = soft_step(&sandisk).unwrap();
+        assert!(step.certain && (step.last_fast, step.first_slow) == (4, 5));
         let graceful = level(&[(1, 9.6), (2, 6.65), (3, 5.9), (4, 4.4), (5, 4.0)]);
-        assert_eq!(soft_limit(&graceful), None);
+        assert_eq!(soft_step(&graceful), None);
         let dip = level(&[(3, 10.0), (4, 5.5), (5, 9.5)]);
-        assert_eq!(soft_limit(&dip), None);
+        assert_eq!(soft_step(&dip), None);
         let skipped = level(&[(2, 17.0), (6, 9.0)]);
-        assert_eq!(soft_limit(&skipped), None);
+        assert!(!soft_step(&skipped).unwrap().certain);
     }
 }

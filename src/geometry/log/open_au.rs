@@ -241,12 +241,12 @@ fn decide(group: &[&Trialled]) -> Answer {
         .collect();
     let hard = open_au::limit(&trials);
     let levels = levels(group);
-    let soft = open_au::soft_limit(&levels);
+    let soft = open_au::soft_step(&levels);
     // A hard cliff lowers the level too: a soft step lies before it.
     let before_cliff = |first_slow: u32| {
         hard.is_some_and(|hard| hard.at_least.is_some_and(|fast| fast >= first_slow))
     };
-    if let Some(soft) = soft.filter(|soft| before_cliff(soft.first_slow)) {
+    if let Some(soft) = soft.filter(|soft| soft.certain && before_cliff(soft.first_slow)) {
         return Answer {
             at_least: Some(soft.last_fast),
             at_most: Some(soft.first_slow - 1),
@@ -254,6 +254,21 @@ fn decide(group: &[&Trialled]) -> Answer {
             confidence: soft_confidence(soft.remains),
             evidence: vec![format!(
                 "from {} to {} open units the rate falls to {:.0} % and stays down, though smaller writes cost no more than before",
+                soft.last_fast,
+                soft.first_slow,
+                100.0 * soft.remains
+            )],
+        };
+    }
+    // A step in doubt, and no cliff behind it: nothing is claimed beyond the step.
+    if let Some(soft) = soft.filter(|_| hard.is_some_and(|hard| hard.at_most.is_none())) {
+        return Answer {
+            at_least: Some(soft.last_fast),
+            at_most: None,
+            cutoff: Cutoff::Gradual,
+            confidence: hard.map_or(0.0, |hard| hard.confidence),
+            evidence: vec![format!(
+                "between {} and {} open units the rate falls to {:.0} %: a limit, or a decline over the numbers that were skipped",
                 soft.last_fast,
                 soft.first_slow,
                 100.0 * soft.remains
