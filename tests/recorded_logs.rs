@@ -54,7 +54,11 @@ fn the_recorded_logs_give_what_their_testers_read() {
             let found = analyze(&path, size(&row["capacity"]));
             let name = path.display();
             assert_eq!(found.erase_block.bytes, size(&row["erase_block"]), "{name}");
-            assert_eq!(found.erase_block.sub_unit_bytes, size(&row["sub_unit"]), "{name}");
+            assert_eq!(
+                found.erase_block.sub_unit_bytes,
+                size(&row["sub_unit"]),
+                "{name}"
+            );
             assert_eq!(found.page.bytes, size(&row["page"]), "{name}");
             check_count(&row["linear"], &found.open_au.linear, &name.to_string());
             match size(&row["random"]) {
@@ -63,7 +67,11 @@ fn the_recorded_logs_give_what_their_testers_read() {
                     Some(smallest),
                     "{name}"
                 ),
-                None => check_count(&row["random"], &found.open_au.random.count, &name.to_string()),
+                None => check_count(
+                    &row["random"],
+                    &found.open_au.random.count,
+                    &name.to_string(),
+                ),
             }
         }
     }
@@ -77,9 +85,17 @@ fn check_count(expected: &str, found: &OpenAu, name: &str) {
     if count == "-" {
         assert_eq!(found.verdict, Verdict::NotTested, "{name}");
     } else if let Some(least) = count.strip_suffix('+') {
-        assert_eq!((found.at_least, found.at_most), (number(least), None), "{name}");
+        assert_eq!(
+            (found.at_least, found.at_most),
+            (number(least), None),
+            "{name}"
+        );
     } else if let Some((least, most)) = count.split_once('-') {
-        assert_eq!((found.at_least, found.at_most), (number(least), number(most)), "{name}");
+        assert_eq!(
+            (found.at_least, found.at_most),
+            (number(least), number(most)),
+            "{name}"
+        );
     } else {
         assert_eq!(found.limit, number(count), "{name}");
     }
@@ -116,7 +132,11 @@ enum Judged {
 
 fn judge_size(expected: &str, told: Option<Bytes>, shifted: bool) -> Judged {
     if expected == "none" {
-        return if told.is_some() { Judged::Wrong } else { Judged::Right };
+        return if told.is_some() {
+            Judged::Wrong
+        } else {
+            Judged::Right
+        };
     }
     let weak = expected.starts_with('~');
     match told {
@@ -127,7 +147,11 @@ fn judge_size(expected: &str, told: Option<Bytes>, shifted: bool) -> Judged {
                 .trim_start_matches('~')
                 .split('|')
                 .any(|text| size(text) == Some(told));
-            if allowed && !shifted { Judged::Right } else { Judged::Wrong }
+            if allowed && !shifted {
+                Judged::Right
+            } else {
+                Judged::Wrong
+            }
         }
     }
 }
@@ -185,7 +209,11 @@ fn judge_fat(expected: &str, found: &Geometry) -> Judged {
         return Judged::Abstained;
     }
     let (from, to) = expected.split_once('-').unwrap();
-    let from = if from == "0" { Some(Bytes::ZERO) } else { size(from) };
+    let from = if from == "0" {
+        Some(Bytes::ZERO)
+    } else {
+        size(from)
+    };
     let hit = zones
         .iter()
         .any(|zone| Some(zone.from_bytes) == from && Some(zone.to_bytes) == size(to));
@@ -201,10 +229,15 @@ fn a_whole_collection_is_read_without_a_mistake() {
         for path in files(&folder, &row["name"]) {
             let capacity = row["capacity_bytes"].parse().ok().map(Bytes);
             let found = analyze(&path, capacity);
-            let shifted = found.erase_block.phase_bytes.is_some_and(|phase| phase != Bytes::ZERO);
+            let shifted = found
+                .erase_block
+                .phase_bytes
+                .is_some_and(|phase| phase != Bytes::ZERO);
             let random = &found.open_au.random;
             let fields: [(&str, &dyn Fn(&str) -> Judged); 5] = [
-                ("erase_block", &|e| judge_size(e, found.erase_block.bytes, shifted)),
+                ("erase_block", &|e| {
+                    judge_size(e, found.erase_block.bytes, shifted)
+                }),
                 ("page", &|e| judge_size(e, found.page.bytes, false)),
                 ("linear", &|e| judge_count(e, &found.open_au.linear, None)),
                 ("random", &|e| {
@@ -220,7 +253,10 @@ fn a_whole_collection_is_read_without_a_mistake() {
                 judged += 1;
                 let judgement = judge(expected);
                 if judgement != Judged::Right {
-                    other.push(format!("{} {name} {expected}: {judgement:?}", path.display()));
+                    other.push(format!(
+                        "{} {name} {expected}: {judgement:?}",
+                        path.display()
+                    ));
                 }
             }
         }

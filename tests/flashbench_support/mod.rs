@@ -258,7 +258,11 @@ impl Writer {
                 time *= random.between(1.2, 3.0);
             }
             first = false;
-            text.push_str(&format!("{}\t{}\n", format_size(size), format_rate(size as f64 / time)));
+            text.push_str(&format!(
+                "{}\t{}\n",
+                format_size(size),
+                format_rate(size as f64 / time)
+            ));
             size /= 2;
         }
         text

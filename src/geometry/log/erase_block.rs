@@ -83,7 +83,10 @@ pub(super) fn infer(scans: &[&AlignScan], known: &Known<'_>) -> EraseBlock {
         }
     }
     profiles.retain(|profile| profile.points.len() >= FEWEST_LINES);
-    let top = profiles.iter().flat_map(|profile| profile.points.iter().map(|p| p.align)).max();
+    let top = profiles
+        .iter()
+        .flat_map(|profile| profile.points.iter().map(|p| p.align))
+        .max();
     let Some(top) = top else {
         return EraseBlock {
             verdict: Verdict::NotVisible,
@@ -96,8 +99,13 @@ pub(super) fn infer(scans: &[&AlignScan], known: &Known<'_>) -> EraseBlock {
     // A unit needs two lines at or above it.
     let below = top;
     let suspected = suspected_factor(&profiles);
-    let hypotheses =
-        hypotheses(known.capacity, below, suspected, known.reported, known.too_small);
+    let hypotheses = hypotheses(
+        known.capacity,
+        below,
+        suspected,
+        known.reported,
+        known.too_small,
+    );
     Inference::new(&profiles, &scenarios, &hypotheses).report(known)
 }
 
@@ -171,7 +179,12 @@ impl<'a> Inference<'a> {
     }
 
     fn report(&self, known: &Known<'_>) -> EraseBlock {
-        let total = ln_sum(self.explained.iter().map(|e| e.weight).chain([self.nothing]));
+        let total = ln_sum(
+            self.explained
+                .iter()
+                .map(|e| e.weight)
+                .chain([self.nothing]),
+        );
         let mut grids: Vec<(Grid, f64)> = Vec::new();
         for (hypothesis, explained) in self.hypotheses.iter().zip(&self.explained) {
             let probability = (explained.weight - total).exp();
@@ -261,7 +274,9 @@ impl<'a> Inference<'a> {
     /// sub-units, or the sub-unit alone. Both say where the boundaries are; their joint probability
     /// when the two levels are clearly apart.
     fn nested(&self, grids: &[(Grid, f64)]) -> Option<f64> {
-        let [(a, p), (b, q), ..] = grids else { return None };
+        let [(a, p), (b, q), ..] = grids else {
+            return None;
+        };
         let (unit, part) = if a.size > b.size { (a, b) } else { (b, a) };
         if a.phase != b.phase || p + q < BOTH_READINGS {
             return None;
@@ -279,7 +294,11 @@ impl<'a> Inference<'a> {
     /// Scans that show the unit by themselves: much better than nothing, and no other much better.
     fn confirming(&self, grid: Grid) -> usize {
         let mut count = 0;
-        let top = self.explained.iter().map(|e| e.weight).fold(f64::NEG_INFINITY, f64::max);
+        let top = self
+            .explained
+            .iter()
+            .map(|e| e.weight)
+            .fold(f64::NEG_INFINITY, f64::max);
         let rivals: Vec<&Hypothesis> = self
             .hypotheses
             .iter()
@@ -288,7 +307,11 @@ impl<'a> Inference<'a> {
             .map(|(hypothesis, _)| hypothesis)
             .collect();
         for profile in self.profiles {
-            for scan in profile.scans.iter().filter(|scan| scan.len() >= FEWEST_LINES) {
+            for scan in profile
+                .scans
+                .iter()
+                .filter(|scan| scan.len() >= FEWEST_LINES)
+            {
                 let mut fitters = [Fitter::new(scan, profile.base)];
                 let nothing = NOTHING.ln() + fitters[0].nothing();
                 let mut ours = f64::NEG_INFINITY;
@@ -372,8 +395,8 @@ impl<'a> Inference<'a> {
     ) -> Vec<String> {
         let mut reasons = Vec::new();
         for profile in self.profiles {
-            let scatter = fit::neighbour_scatter(&profile.points);
             let values: Vec<f64> = profile.points.iter().map(|point| point.value).collect();
+            let scatter = fit::neighbour_scatter(&values);
             let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             let low = values.iter().copied().fold(f64::INFINITY, f64::min);
             let half = values.len() / 2;
@@ -449,7 +472,10 @@ fn explain(
             .zip(profiles)
             .map(|(fitter, profile)| fitter.explain(profile.places[scenario], hypothesis))
             .collect();
-        let costs: Vec<f64> = fits.iter().map(|fit| fit.costs.iter().sum::<f64>().ln()).collect();
+        let costs: Vec<f64> = fits
+            .iter()
+            .map(|fit| fit.costs.iter().sum::<f64>().ln())
+            .collect();
         let usual = fits
             .iter()
             .zip(profiles)

@@ -58,8 +58,14 @@ pub(super) fn profiles(scans: &[&AlignScan], capacity: Option<Bytes>) -> Profile
     }
     let scenarios = scenarios(&groups, capacity);
     Profiles {
-        profiles: groups.iter().filter_map(|group| combine(group, &scenarios)).collect(),
-        scenarios: scenarios.iter().map(|scenario| scenario.probability).collect(),
+        profiles: groups
+            .iter()
+            .filter_map(|group| combine(group, &scenarios))
+            .collect(),
+        scenarios: scenarios
+            .iter()
+            .map(|scenario| scenario.probability)
+            .collect(),
     }
 }
 
@@ -75,7 +81,12 @@ struct Scenario {
 }
 
 fn scenarios(groups: &[Vec<&AlignScan>], capacity: Option<Bytes>) -> Vec<Scenario> {
-    let tops = || groups.iter().flatten().filter_map(|scan| scan.lines.first());
+    let tops = || {
+        groups
+            .iter()
+            .flatten()
+            .filter_map(|scan| scan.lines.first())
+    };
     let capacities = match capacity {
         Some(capacity) => vec![(1.0, Some(capacity))],
         None => tops()
@@ -83,7 +94,10 @@ fn scenarios(groups: &[Vec<&AlignScan>], capacity: Option<Bytes>) -> Vec<Scenari
             .max()
             .map_or(vec![(1.0, None)], unknown_capacity),
     };
-    let interleaved = groups.iter().flatten().any(|scan| single_factor(scan).is_none());
+    let interleaved = groups
+        .iter()
+        .flatten()
+        .any(|scan| single_factor(scan).is_none());
     let spacings: &[(f64, bool)] = if interleaved {
         &[(0.5, false), (0.5, true)]
     } else {
@@ -104,7 +118,10 @@ fn scenarios(groups: &[Vec<&AlignScan>], capacity: Option<Bytes>) -> Vec<Scenari
 /// The odd factor that all lines of a scan share.
 fn single_factor(scan: &AlignScan) -> Option<u64> {
     let first = odd_part(scan.lines.first()?.align);
-    scan.lines.iter().all(|line| odd_part(line.align) == first).then_some(first)
+    scan.lines
+        .iter()
+        .all(|line| odd_part(line.align) == first)
+        .then_some(first)
 }
 
 fn odd_part(bytes: Bytes) -> u64 {
@@ -133,7 +150,9 @@ fn combine(group: &[&AlignScan], scenarios: &[Scenario]) -> Option<Profile> {
     let reads: Vec<f64> = all()
         .filter_map(|line| Some(f64::midpoint(line.pre?.nanos, line.post?.nanos) / 1e3))
         .collect();
-    let differences: Vec<f64> = all().map(|line| (line.difference.nanos / 1e3).abs()).collect();
+    let differences: Vec<f64> = all()
+        .map(|line| (line.difference.nanos / 1e3).abs())
+        .collect();
     // Without reads: differences are about a third of a read.
     let base = median(&reads).or_else(|| Some(3.0 * median(&differences)?))?;
     let top = all().map(|line| line.align).max()?;
@@ -212,7 +231,11 @@ fn places(
     odd: Option<u64>,
     scenario: Scenario,
 ) -> Places {
-    let aligns = || group.iter().flat_map(|scan| scan.lines.iter().map(|line| line.align));
+    let aligns = || {
+        group
+            .iter()
+            .flat_map(|scan| scan.lines.iter().map(|line| line.align))
+    };
     let smallest = aligns().min().unwrap_or(top);
     let blocksize = group
         .iter()
@@ -227,8 +250,15 @@ fn places(
         blocksize,
     };
     if odd.is_none() {
-        let power = aligns().filter(|align| odd_part(*align) == 1).max().unwrap_or(top);
-        return with(if scenario.power_spacing { power } else { top }, PLACES, None);
+        let power = aligns()
+            .filter(|align| odd_part(*align) == 1)
+            .max()
+            .unwrap_or(top);
+        return with(
+            if scenario.power_spacing { power } else { top },
+            PLACES,
+            None,
+        );
     }
     let Some(capacity) = scenario.capacity else {
         return with(top, PLACES, None);
@@ -267,8 +297,11 @@ fn unknown_capacity(top: Bytes) -> Vec<(f64, Option<Bytes>)> {
     const HALF_UNITS: [Bytes; 4] = [Bytes::mib(2), Bytes::mib(4), Bytes::mib(8), Bytes::mib(16)];
     let mut cases = vec![(WHOLE, None)];
     let largest = top.get() / 64;
-    let halves: Vec<u64> =
-        HALF_UNITS.iter().map(|half| half.get()).filter(|half| *half <= largest).collect();
+    let halves: Vec<u64> = HALF_UNITS
+        .iter()
+        .map(|half| half.get())
+        .filter(|half| *half <= largest)
+        .collect();
     for (quarters, share) in WRAPS {
         let Some(near) = (top.get() / 4).checked_mul(quarters) else {
             continue;
@@ -285,5 +318,8 @@ fn unknown_capacity(top: Bytes) -> Vec<(f64, Option<Bytes>)> {
         }
     }
     let total: f64 = cases.iter().map(|(weight, _)| weight).sum();
-    cases.iter().map(|(weight, capacity)| (weight / total, *capacity)).collect()
+    cases
+        .iter()
+        .map(|(weight, capacity)| (weight / total, *capacity))
+        .collect()
 }
