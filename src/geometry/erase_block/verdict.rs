@@ -8,7 +8,7 @@ use super::posterior::{Leader, Posterior};
 use super::search::{AtSize, Known};
 use super::signal::{Blank, blank_share, difference};
 use crate::geometry::stats::{median, trimmed_mean, trimmed_mean_error};
-use crate::geometry::{EraseBlock, Source, Verdict, Warning};
+use crate::geometry::{EraseBlock, Source, Verdict, Warning, capacity};
 use crate::measure::meter::Stop;
 use crate::topology::Transport;
 use crate::units::{Alignment, Bytes};
@@ -341,6 +341,11 @@ fn told(
             cost.len()
         ));
     }
+    evidence.push(capacity::capacity_evidence(*unit, record.known.capacity));
+    evidence.extend(capacity::reported_evidence(
+        *unit,
+        &record.known.facts.reported,
+    ));
     EraseBlock {
         verdict,
         bytes: Some(*unit),
