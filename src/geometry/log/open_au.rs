@@ -1,0 +1,447 @@
+//! Open allocation units from open-AU tests.
+//!
+//! The runs of one way of writing are grouped by the size of the units they write; the group at the
+//! erase block, or at its sub-unit, gives the answer.
+
+use super::robust::{geometric_mean, median};
+use crate::geometry::open_au::{
+    self, Halving, LARGEST_JUDGED, Level, RatePoint, SMALLEST_JUDGED, Trial,
+};
+use crate::geometry::{Cutoff, EraseBlock, OpenAu, OpenAus, RandomOpenAu, Verdict};
+use crate::measure::flashbench_log::OpenAuRun;
+use crate::units::Bytes;
+
+/// A group's level at the end, relative to its beginning, from which on there is no decline at all.
+const NO_DECLINE: f64 = 0.8;
+/// Rates that differ by less than this between the smallest and the largest number of units may come
+/// from a cache that hides the units.
+const FLAT: f64 = 0.9;
+/// Random writes are efficient from this share of the linear rate on.
+const HALF: f64 = 0.5;
+/// Odds at which a trial counts as slow or fast.
+const SLOW: f64 = 0.5;
+
+/// A run with everything that is needed.
+struct Trialled {
+    open: u32,
+    unit: Bytes,
+    points: Vec<RatePoint>,
+    halving: Halving,
+    slow: f64,
+}
+
+/// What was found, and whether a cache may have hidden the units.
+pub(super) struct Found {
+    pub open_aus: OpenAus,
+    pub maybe_cached: bool,
+}
+
+/// Infer the limits of both ways of writing.
+pub(super) fn infer(runs: &[&OpenAuRun], erase_block: &EraseBlock) -> Found {
+    let of = |random: bool| -> Vec<Trialled> {
+        runs.iter()
+            .filter(|run| run.random == Some(random))
+            .filter_map(|run| trialled(run))
+            .collect()
+    };
+    let (linear_runs, random_runs) = (of(false), of(true));
+    let (linear, linear_flat) = count(&linear_runs, erase_block);
+    let (random, random_flat) = random(&random_runs, &linear_runs, erase_block);
+    Found {
+        open_aus: OpenAus { linear, random },
+        maybe_cached: linear_flat || random_flat,
+    }
+}
+
+/// The size of the units that a run wrote: what was asked for, unless the lines contradict it.
+pub(super) fn unit(run: &OpenAuRun) -> Option<Bytes> {
+    let first = run.lines.first()?.size;
+    Some(match run.request.erasesize {
+        Some(asked) if asked >= first => asked,
+        _ => first,
+    })
+}
+
+/// Units of tests in which every second line is slow by half and more: the garbage collection of one
+/// line is paid by the next, because two units lie in one erase block.
+pub(super) fn units_too_small(runs: &[&OpenAuRun]) -> Vec<Bytes> {
+    const TWICE: f64 = 1.8;
+    const FEWEST: usize = 4;
+    let mut units: Vec<Bytes> = runs
+        .iter()
+        .filter(|run| run.random == Some(false))
+        .filter(|run| {
+            let rates: Vec<f64> = run
+                .lines
+                .iter()
+                .filter(|line| line.size >= SMALLEST_JUDGED)
+                .map(|line| line.bytes_per_second)
+                .collect();
+            let up: Vec<bool> = rates.windows(2).map(|pair| pair[1] > TWICE * pair[0]).collect();
+            let down: Vec<bool> = rates.windows(2).map(|pair| pair[0] > TWICE * pair[1]).collect();
+            let alternates = |even: &[bool], odd: &[bool]| {
+                (0..even.len()).all(|i| if i % 2 == 0 { even[i] } else { odd[i] })
+            };
+            rates.len() >= FEWEST && (alternates(&up, &down) || alternates(&down, &up))
+        })
+        .filter_map(|run| unit(run))
+        .collect();
+    units.sort_unstable();
+    units.dedup();
+    units
+}
+
+fn trialled(run: &OpenAuRun) -> Option<Trialled> {
+    let open = u32::try_from(run.nr?).ok().filter(|open| *open > 0)?;
+    let unit = unit(run)?;
+    let points: Vec<RatePoint> = run
+        .lines
+        .iter()
+        .map(|line| RatePoint {
+            size: line.size,
+            bytes_per_second: line.bytes_per_second,
+        })
+        .collect();
+    let halving = judged_halving(&points, unit)?;
+    let slow = open_au::slow_probability(halving).max(hidden_cliff(&points));
+    Some(Trialled {
+        open,
+        unit,
+        points,
+        halving,
+        slow,
+    })
+}
+
+/// The halving between 1 MiB and 64 KiB. Runs that were broken off before are judged by what they
+/// have, but never by the first line, which writes whole units.
+fn judged_halving(points: &[RatePoint], unit: Bytes) -> Option<Halving> {
+    let quarter = Bytes(unit.get() / 4);
+    let top = LARGEST_JUDGED.min(quarter.max(SMALLEST_JUDGED));
+    let mut best = open_au::halving(points, top, SMALLEST_JUDGED);
+    for larger in [quarter, Bytes(unit.get() / 2)] {
+        if best.is_none_or(|known| known.halvings < 2.0) {
+            best = open_au::halving(points, larger.max(top), SMALLEST_JUDGED).or(best);
+        }
+    }
+    best
+}
+
+/// A slow link hides the upper end of a cliff: then the halving shows between 256 and 32 KiB, at
+/// every single step.
+fn hidden_cliff(points: &[RatePoint]) -> f64 {
+    const EVERY_STEP: f64 = 0.72;
+    let (largest, smallest) = (Bytes::kib(256), Bytes::kib(32));
+    let inside: Vec<&RatePoint> = points
+        .iter()
+        .filter(|point| point.size <= largest && point.size >= smallest)
+        .collect();
+    let falls = inside.len() >= 4
+        && inside
+            .windows(2)
+            .all(|pair| pair[1].bytes_per_second <= EVERY_STEP * pair[0].bytes_per_second);
+    match open_au::halving(points, largest, smallest) {
+        Some(halving) if falls => open_au::slow_probability(halving),
+        _ => 0.0,
+    }
+}
+
+/// The runs of the unit that tells most: the erase block, its sub-unit, else the unit with the
+/// clearest answer.
+fn choose<'a>(runs: &'a [Trialled], erase_block: &EraseBlock) -> Vec<&'a Trialled> {
+    let mut units: Vec<Bytes> = runs.iter().map(|run| run.unit).collect();
+    units.sort_unstable();
+    units.dedup();
+    let told = |size: Option<Bytes>| size.filter(|_| erase_block.verdict.is_told());
+    let own = told(erase_block.bytes);
+    let sub = told(erase_block.sub_unit_bytes);
+    let rank = |unit: Bytes| {
+        let group: Vec<&Trialled> = runs.iter().filter(|run| run.unit == unit).collect();
+        let answer = decide(&group);
+        let ends = answer.at_most.is_some();
+        let place = if Some(unit) == own {
+            2
+        } else if Some(unit) == sub {
+            1
+        } else {
+            0
+        };
+        (ends && place > 0, place, ends, group.len())
+    };
+    let Some(unit) = units.into_iter().max_by_key(|unit| rank(*unit)) else {
+        return Vec::new();
+    };
+    let mut group: Vec<&Trialled> = runs.iter().filter(|run| run.unit == unit).collect();
+    group.sort_by_key(|run| run.open);
+    group
+}
+
+/// The bare answer of a group.
+struct Answer {
+    at_least: Option<u32>,
+    at_most: Option<u32>,
+    cutoff: Cutoff,
+    confidence: f64,
+    evidence: Vec<String>,
+}
+
+fn levels(group: &[&Trialled]) -> Vec<Level> {
+    let mut opens: Vec<u32> = group.iter().map(|run| run.open).collect();
+    opens.sort_unstable();
+    opens.dedup();
+    // Runs stop at different sizes: compare them over the sizes that all have.
+    let judged = |run: &Trialled, size: Bytes| {
+        size <= LARGEST_JUDGED.min(Bytes(run.unit.get() / 4)) && size >= SMALLEST_JUDGED
+    };
+    let shared: Vec<Bytes> = group
+        .iter()
+        .max_by_key(|run| run.points.len())
+        .map(|run| run.points.iter().map(|p| p.size).filter(|s| judged(run, *s)).collect())
+        .unwrap_or_default();
+    let shared: Vec<Bytes> = shared
+        .into_iter()
+        .filter(|size| {
+            let having = group
+                .iter()
+                .filter(|run| run.points.iter().any(|point| point.size == *size))
+                .count();
+            having * 10 >= group.len() * 7
+        })
+        .collect();
+    opens
+        .into_iter()
+        .filter_map(|open| {
+            let rates: Vec<f64> = group
+                .iter()
+                .filter(|run| run.open == open)
+                .filter_map(|run| {
+                    geometric_mean(
+                        run.points
+                            .iter()
+                            .filter(|point| shared.contains(&point.size))
+                            .map(|point| point.bytes_per_second),
+                    )
+                })
+                .collect();
+            Some(Level {
+                open,
+                bytes_per_second: median(&rates)?,
+            })
+        })
+        .collect()
+}
+
+fn decide(group: &[&Trialled]) -> Answer {
+    let trials: Vec<Trial> = group
+        .iter()
+        .map(|run| Trial {
+            open: run.open,
+            slow: run.slow,
+        })
+        .collect();
+    let hard = open_au::limit(&trials);
+    let levels = levels(group);
+    let soft = open_au::soft_limit(&levels);
+    let before_hard = |last_fast: u32| {
+        hard.is_none_or(|hard| hard.at_most.is_none_or(|most| last_fast < most))
+    };
+    if let Some(soft) = soft.filter(|soft| before_hard(soft.last_fast)) {
+        return Answer {
+            at_least: Some(soft.last_fast),
+            at_most: Some(soft.first_slow - 1),
+            cutoff: Cutoff::Soft,
+            confidence: soft_confidence(soft.remains),
+            evidence: vec![format!(
+                "from {} to {} open units the rate falls to {:.0} % and stays down, though smaller writes cost no more than before",
+                soft.last_fast,
+                soft.first_slow,
+                100.0 * soft.remains
+            )],
+        };
+    }
+    let Some(hard) = hard else {
+        return Answer {
+            at_least: None,
+            at_most: None,
+            cutoff: Cutoff::None,
+            confidence: 0.0,
+            evidence: Vec::new(),
+        };
+    };
+    let mut evidence = Vec::new();
+    let remains = |open: u32| {
+        let same: Vec<f64> = group
+            .iter()
+            .filter(|run| run.open == open)
+            .map(|run| run.halving.remains)
+            .collect();
+        median(&same)
+    };
+    if let Some(open) = hard.at_least
+        && let Some(remains) = remains(open)
+    {
+        evidence.push(format!(
+            "{open} open units are fast: halving the write size leaves {:.0} % of the rate",
+            100.0 * remains
+        ));
+    }
+    if let Some(most) = hard.at_most
+        && let Some(remains) = remains(most + 1)
+    {
+        evidence.push(format!(
+            "{} open units are slow: halving the write size leaves {:.0} % of the rate, one garbage collection per write",
+            most + 1,
+            100.0 * remains
+        ));
+    }
+    let cutoff = if hard.at_most.is_some() {
+        Cutoff::Hard
+    } else {
+        match (levels.first(), levels.last()) {
+            (Some(first), Some(last))
+                if last.bytes_per_second < NO_DECLINE * first.bytes_per_second =>
+            {
+                evidence.push(format!(
+                    "the rate declines bit by bit to {:.0} % with {} open units, without a step",
+                    100.0 * last.bytes_per_second / first.bytes_per_second,
+                    last.open
+                ));
+                Cutoff::Gradual
+            }
+            _ => Cutoff::None,
+        }
+    };
+    Answer {
+        at_least: hard.at_least,
+        at_most: hard.at_most,
+        cutoff,
+        confidence: hard.confidence,
+        evidence,
+    }
+}
+
+/// How sure a soft step is: 0.9 at the threshold, more below.
+fn soft_confidence(remains: f64) -> f64 {
+    1.0 - 0.1 * (remains / open_au::SOFT_STEP).powi(4)
+}
+
+/// The count for one way of writing, and whether the rates do not depend on it at all.
+fn count(runs: &[Trialled], erase_block: &EraseBlock) -> (OpenAu, bool) {
+    let group = choose(runs, erase_block);
+    let Some(first) = group.first() else {
+        return (OpenAu::default(), false);
+    };
+    let answer = decide(&group);
+    let mut evidence = answer.evidence;
+    evidence.insert(
+        0,
+        format!(
+            "{} runs with units of {}, {} to {} open",
+            group.len(),
+            first.unit,
+            first.open,
+            group.last().map_or(0, |run| run.open)
+        ),
+    );
+    let slow = group.iter().filter(|run| run.slow > SLOW).count();
+    let fast = group.len() - slow;
+    let known = answer.at_least.is_some() || answer.at_most.is_some();
+    let verdict = if !known || answer.confidence < 0.9 {
+        Verdict::NotVisible
+    } else if answer.confidence >= 0.95
+        && fast >= 2
+        && (slow >= 2 || (answer.at_most.is_none() && fast >= 3))
+    {
+        Verdict::Confirmed
+    } else {
+        Verdict::Likely
+    };
+    let exact = answer.at_least.filter(|limit| answer.at_most == Some(*limit));
+    let levels = levels(&group);
+    let flat = answer.at_most.is_none()
+        && levels.len() >= 2
+        && levels
+            .iter()
+            .all(|level| level.bytes_per_second >= FLAT * levels[0].bytes_per_second);
+    let told = verdict.is_told();
+    (
+        OpenAu {
+            verdict,
+            limit: exact.filter(|_| told),
+            at_least: answer.at_least.filter(|_| told),
+            at_most: answer.at_most.filter(|_| told),
+            cutoff: told.then_some(answer.cutoff),
+            unit_bytes: Some(first.unit),
+            confidence: answer.confidence,
+            evidence,
+        },
+        flat,
+    )
+}
+
+fn random(
+    runs: &[Trialled],
+    linear: &[Trialled],
+    erase_block: &EraseBlock,
+) -> (RandomOpenAu, bool) {
+    // Slow with a single unit: not a number of units is exceeded, the writes are too small.
+    let single: Vec<&Trialled> = runs.iter().filter(|run| run.open == 1).collect();
+    let too_small = !single.is_empty() && single.iter().all(|run| run.slow > SLOW);
+    if !too_small {
+        let (count, flat) = count(runs, erase_block);
+        return (
+            RandomOpenAu {
+                count,
+                smallest_efficient_write_bytes: None,
+            },
+            flat,
+        );
+    }
+    let smallest = single.iter().filter_map(|run| smallest_efficient(run, linear)).min();
+    let evidence = match smallest {
+        Some(size) => format!(
+            "a single open unit already loses half of the rate per halving of the size: random writes reach half of the linear rate from {size} up"
+        ),
+        None => "a single open unit already loses half of the rate per halving of the size".to_owned(),
+    };
+    let confidence = single.iter().map(|run| run.slow).fold(1.0, f64::min);
+    (
+        RandomOpenAu {
+            count: OpenAu {
+                verdict: if confidence >= 0.9 { Verdict::Likely } else { Verdict::NotVisible },
+                unit_bytes: single.first().map(|run| run.unit),
+                confidence,
+                evidence: vec![evidence],
+                ..OpenAu::default()
+            },
+            smallest_efficient_write_bytes: smallest.filter(|_| confidence >= 0.9),
+        },
+        false,
+    )
+}
+
+/// The smallest size from which on random writes reach half of the linear rate.
+fn smallest_efficient(run: &Trialled, linear: &[Trialled]) -> Option<Bytes> {
+    let linear_rate = |size: Bytes| {
+        let rates: Vec<f64> = linear
+            .iter()
+            .filter(|run| run.slow <= SLOW)
+            .flat_map(|run| &run.points)
+            .filter(|point| point.size.get().abs_diff(size.get()) * 2 <= size.get())
+            .map(|point| point.bytes_per_second)
+            .collect();
+        // Without a linear run its own best rate stands in.
+        median(&rates).or_else(|| {
+            run.points.iter().map(|p| p.bytes_per_second).max_by(f64::total_cmp)
+        })
+    };
+    // The first lines carry the clean-up of earlier runs.
+    run.points
+        .iter()
+        .filter(|point| point.size.get() * 4 <= run.unit.get())
+        .take_while(|point| {
+            linear_rate(point.size).is_some_and(|rate| point.bytes_per_second >= HALF * rate)
+        })
+        .last()
+        .map(|point| point.size)
+}

@@ -1,0 +1,296 @@
+//! The page from the lower end of an alignment scan, or from write times where there is none.
+//!
+//! Reads that cross a page boundary take longer than their neighbours, so going down the lines, the
+//! cost falls when alignments get smaller than a page. The deepest fall is the page; a further one
+//! below is the sub-page.
+
+use super::profile::repetition_error;
+use super::robust::{deviation, median};
+use crate::geometry::page::{self, ENOUGH, WriteTime};
+use crate::geometry::{EraseBlock, Page, Verdict};
+use crate::measure::flashbench_log::{AlignScan, OpenAuRun};
+use crate::units::Bytes;
+
+/// Pages are looked for up to here; larger steps are erase blocks.
+const LARGEST: Bytes = Bytes::kib(64);
+/// A scan that goes down to here would show any page.
+const DEEP_ENOUGH: Bytes = Bytes::kib(4);
+/// The shelf between page and erase block is measured between these.
+const SHELF_FROM: Bytes = Bytes::kib(64);
+const SHELF_TO: Bytes = Bytes::mib(1);
+/// Smaller falls, relative to a read, are no pages: cards without a page step show up to 1.9 %, the
+/// smallest page seen 4.6 %.
+const LEAST_FALL: f64 = 0.03;
+/// A fall has to exceed the scatter by this.
+const LEAST_SIGMAS: f64 = 4.0;
+/// With a scatter above this share of a read the scan tells nothing about pages.
+const UNREADABLE: f64 = 0.03;
+/// A line this far below its lower neighbour ends an isolated bump.
+const BUMP: f64 = 0.4;
+/// A second fall of this share of the first is a sub-page.
+const SECOND_FALL: f64 = 0.2;
+
+/// Infer the page.
+pub(super) fn infer(
+    scans: &[&AlignScan],
+    runs: &[&OpenAuRun],
+    erase_block: &EraseBlock,
+) -> Page {
+    match from_reads(scans, erase_block) {
+        Reading::Step(page) => page,
+        Reading::NoStep(evidence) => Page {
+            verdict: Verdict::NotVisible,
+            evidence: vec![evidence],
+            ..Page::default()
+        },
+        Reading::Unreadable(evidence) => {
+            let mut page = from_writes(runs);
+            if let Some(evidence) = evidence {
+                page.evidence.insert(0, evidence);
+                if page.verdict == Verdict::NotTested {
+                    page.verdict = Verdict::NotVisible;
+                }
+            }
+            page
+        }
+    }
+}
+
+enum Reading {
+    Step(Page),
+    /// A clean scan of all page sizes without a step: then writes cannot tell a page either.
+    NoStep(String),
+    Unreadable(Option<String>),
+}
+
+/// One alignment and what the scans show there, in microseconds.
+struct Line {
+    align: Bytes,
+    cost: f64,
+}
+
+fn lines(scans: &[&AlignScan]) -> Vec<Line> {
+    let mut aligns: Vec<Bytes> =
+        scans.iter().flat_map(|scan| scan.lines.iter().map(|line| line.align)).collect();
+    aligns.sort_unstable_by(|a, b| b.cmp(a));
+    aligns.dedup();
+    aligns
+        .into_iter()
+        .filter_map(|align| {
+            let costs: Vec<f64> = scans
+                .iter()
+                .flat_map(|scan| &scan.lines)
+                .filter(|line| line.align == align)
+                .map(|line| line.difference.nanos / 1e3)
+                .collect();
+            Some(Line {
+                align,
+                cost: median(&costs)?,
+            })
+        })
+        .collect()
+}
+
+fn from_reads(scans: &[&AlignScan], erase_block: &EraseBlock) -> Reading {
+    // Only power-of-two ladders that reach the page sizes.
+    let deep: Vec<&AlignScan> = scans
+        .iter()
+        .copied()
+        .filter(|scan| {
+            scan.lines.last().is_some_and(|last| last.align <= DEEP_ENOUGH)
+                && scan.lines.iter().all(|line| line.align.get().is_power_of_two())
+        })
+        .collect();
+    if deep.is_empty() {
+        return Reading::Unreadable(None);
+    }
+    let combined = lines(&deep);
+    let shelf_end = erase_block
+        .bytes
+        .map_or(SHELF_TO, |unit| Bytes(unit.get() / 2).min(SHELF_TO))
+        .max(SHELF_FROM);
+    let shelf: Vec<f64> = combined
+        .iter()
+        .filter(|line| line.align >= SHELF_FROM && line.align <= shelf_end)
+        .map(|line| line.cost)
+        .collect();
+    let reads: Vec<f64> = deep
+        .iter()
+        .flat_map(|scan| &scan.lines)
+        .filter_map(|line| Some(f64::midpoint(line.pre?.nanos, line.post?.nanos) / 1e3))
+        .collect();
+    let (Some(level), Some(base)) = (median(&shelf), median(&reads)) else {
+        return Reading::Unreadable(Some("the scan has no lines above the page sizes".to_owned()));
+    };
+    let repetition = repetition_error(&deep) / (deep.len() as f64).sqrt();
+    let scatter = deviation(&shelf).unwrap_or(0.0).max(repetition).max(0.002 * base);
+    if scatter > UNREADABLE * base {
+        return Reading::Unreadable(Some(format!(
+            "the lines of the scan scatter by {scatter:.0} µs, too much to show a page (read {base:.0} µs)"
+        )));
+    }
+    let least = (LEAST_SIGMAS * scatter).max(LEAST_FALL * base);
+    let Some(found) = step(&combined, level, least) else {
+        return Reading::NoStep(format!(
+            "from {SHELF_FROM} down to {} no line falls by {least:.0} µs (read {base:.0} µs)",
+            combined.last().map_or(SHELF_FROM, |line| line.align)
+        ));
+    };
+    let agreeing = deep
+        .iter()
+        .filter(|scan| {
+            step(&lines(&[scan]), level, least).is_some_and(|own| own.page == found.page)
+        })
+        .count();
+    let sigmas = found.fall / scatter;
+    Reading::Step(Page {
+        verdict: if agreeing >= 2 { Verdict::Confirmed } else { Verdict::Likely },
+        bytes: Some(found.page),
+        sub_page_bytes: found.sub_page,
+        confidence: if agreeing >= 2 { 0.995 } else { 1.0 - 0.1 * (LEAST_SIGMAS / sigmas).min(1.0) },
+        evidence: vec![
+            found.evidence(),
+            format!("{agreeing} of {} scans show the same step (scatter {scatter:.0} µs)", deep.len()),
+        ],
+    })
+}
+
+struct Step {
+    page: Bytes,
+    sub_page: Option<Bytes>,
+    /// How deep the cost falls.
+    fall: f64,
+    upper: f64,
+    lower: f64,
+    bump: bool,
+}
+
+impl Step {
+    fn evidence(&self) -> String {
+        let (page, upper, lower) = (self.page, self.upper, self.lower);
+        if self.bump {
+            format!(
+                "reads across odd multiples of {} take {upper:.0} µs longer, across those of {page} and more only {lower:.0} µs: boundaries inside pages of {page}",
+                Bytes(page.get() / 2)
+            )
+        } else {
+            format!(
+                "reads across odd multiples of {page} take {upper:.0} µs longer than their neighbours, across those of {} only {lower:.0} µs",
+                Bytes(page.get() / 2)
+            )
+        }
+    }
+}
+
+/// The deepest fall between neighbouring lines at page sizes.
+fn step(lines: &[Line], level: f64, least: f64) -> Option<Step> {
+    let falls: Vec<(usize, f64)> = lines
+        .windows(2)
+        .enumerate()
+        .filter(|(_, pair)| {
+            pair[0].align <= LARGEST && pair[0].align.get() == 2 * pair[1].align.get()
+        })
+        .map(|(i, pair)| (i, pair[0].cost - pair[1].cost))
+        .collect();
+    let (at, fall) = falls.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    if fall < least {
+        return None;
+    }
+    // The lines from here up to the shelf: a gap between them and the shelf makes it a bump.
+    let mut top = at;
+    while top > 0 && lines[top - 1].align <= LARGEST && lines[top - 1].cost > BUMP * lines[at].cost {
+        top -= 1;
+    }
+    let isolated = top > 0 && level < BUMP * lines[at].cost && lines[top].align < LARGEST;
+    let further = |from: usize| {
+        falls
+            .iter()
+            .filter(|(i, depth)| *i > from && *depth >= least.max(SECOND_FALL * fall))
+            .max_by(|a, b| a.1.total_cmp(&b.1))
+            .map(|(i, _)| lines[*i].align)
+    };
+    Some(if isolated {
+        Step {
+            page: Bytes(2 * lines[top].align.get()),
+            sub_page: Some(lines[at].align),
+            fall,
+            upper: lines[top].cost,
+            lower: level,
+            bump: true,
+        }
+    } else {
+        Step {
+            page: lines[at].align,
+            sub_page: further(at),
+            fall,
+            upper: lines[at].cost,
+            lower: lines[at + 1].cost,
+            bump: false,
+        }
+    })
+}
+
+/// Sizes of interest for the page in write times.
+const LARGEST_WRITE: Bytes = Bytes::kib(128);
+
+fn from_writes(runs: &[&OpenAuRun]) -> Page {
+    // With one or two units open and in order nothing else bends the curve. A fragment without a
+    // command line is taken for such a run.
+    let usable: Vec<&&OpenAuRun> = runs
+        .iter()
+        .filter(|run| run.random != Some(true) && run.nr.is_none_or(|nr| nr <= 2))
+        .collect();
+    let fewest = usable.iter().filter_map(|run| run.nr).min();
+    let mut best: Option<(page::WriteKnee, usize)> = None;
+    let mut tested = 0;
+    let mut agreeing = 0;
+    for run in usable.iter().filter(|run| run.nr.is_none() || run.nr == fewest) {
+        let Some(knee) = page::write_knee(&curve(run, LARGEST_WRITE)) else {
+            continue;
+        };
+        tested += 1;
+        match best {
+            Some((known, _)) if known.page == knee.page => agreeing += 1,
+            Some((known, _)) if known.advantage >= knee.advantage => {}
+            _ => {
+                best = Some((knee, tested));
+                agreeing = 1;
+            }
+        }
+    }
+    let Some((knee, _)) = best else {
+        return Page {
+            evidence: vec!["neither reads nor writes at page sizes in the log".to_owned()],
+            ..Page::default()
+        };
+    };
+    // Schwarz: the odds are exp(half the difference).
+    let confidence = 1.0 / (1.0 + (-0.5 * knee.advantage).exp());
+    let told = knee.advantage > ENOUGH && agreeing * 2 > tested;
+    let evidence = format!(
+        "write times {} a page of {} rather than a straight line (BIC difference {:.1}, {} needed)",
+        if told { "show" } else { "do not show" },
+        knee.page,
+        knee.advantage,
+        ENOUGH
+    );
+    Page {
+        verdict: if told { Verdict::Likely } else { Verdict::NotVisible },
+        bytes: told.then_some(knee.page),
+        sub_page_bytes: None,
+        confidence: if told { confidence } else { 0.0 },
+        evidence: vec![evidence],
+    }
+}
+
+/// The time of one write at each size up to `largest`.
+pub(super) fn curve(run: &OpenAuRun, largest: Bytes) -> Vec<WriteTime> {
+    run.lines
+        .iter()
+        .filter(|line| line.size <= largest && line.bytes_per_second > 0.0)
+        .map(|line| WriteTime {
+            size: line.size,
+            seconds: line.size.get() as f64 / line.bytes_per_second,
+        })
+        .collect()
+}
