@@ -235,8 +235,20 @@ mod tests {
     fn eighteen_units_of_the_voyager_are_fast_and_nineteen_slow() {
         // Corsair Voyager 3.0 (public list thread), 8 MiB units. Five times slower than one unit is
         // still fast.
-        let eighteen = [(1024, 2.99), (512, 2.2), (256, 3.19), (128, 3.15), (64, 1.52)];
-        let nineteen = [(1024, 1.86), (512, 0.898), (256, 0.488), (128, 0.273), (64, 0.142)];
+        let eighteen = [
+            (1024, 2.99),
+            (512, 2.2),
+            (256, 3.19),
+            (128, 3.15),
+            (64, 1.52),
+        ];
+        let nineteen = [
+            (1024, 1.86),
+            (512, 0.898),
+            (256, 0.488),
+            (128, 0.273),
+            (64, 0.142),
+        ];
         assert!(slow(&eighteen) < 0.01 && slow(&nineteen) > 0.99);
     }
 
@@ -269,8 +281,7 @@ mod tests {
 
     #[test]
     fn contradicting_repetitions_widen_the_answer() {
-        let limit =
-            limit(&trials(&[(3, false), (4, false), (4, true), (5, true)])).unwrap();
+        let limit = limit(&trials(&[(3, false), (4, false), (4, true), (5, true)])).unwrap();
         assert_eq!((limit.at_least, limit.at_most), (Some(3), Some(4)));
     }
 
@@ -285,7 +296,14 @@ mod tests {
                 })
                 .collect()
         };
-        let sandisk = level(&[(1, 10.3), (3, 10.1), (4, 10.0), (5, 3.8), (6, 2.7), (7, 2.4)]);
+        let sandisk = level(&[
+            (1, 10.3),
+            (3, 10.1),
+            (4, 10.0),
+            (5, 3.8),
+            (6, 2.7),
+            (7, 2.4),
+        ]);
         assert_eq!(soft_limit(&sandisk).unwrap().last_fast, 4);
         let graceful = level(&[(1, 9.6), (2, 6.65), (3, 5.9), (4, 4.4), (5, 4.0)]);
         assert_eq!(soft_limit(&graceful), None);

@@ -13,7 +13,7 @@ use super::report::Report;
 use crate::geometry::{Source, Verdict};
 use crate::topology::Transport;
 use std::path::Path;
-use words::{Text, amount, ascii, shell_word, times};
+use words::{Text, amount, shell_word, times};
 
 /// The whole report. `saved_as` is the file that it was saved in, if it was.
 pub fn render(report: &Report, saved_as: Option<&Path>) -> String {
@@ -115,7 +115,9 @@ fn verdict(report: &Report, text: &mut Text) {
     if let Some(phase) = found.phase_bytes.filter(|phase| phase.get() != 0) {
         text.wrapped(
             "  ",
-            &format!("Its boundaries do not begin at the start of the device, but {phase} behind it."),
+            &format!(
+                "Its boundaries do not begin at the start of the device, but {phase} behind it."
+            ),
         );
     }
 }
@@ -150,7 +152,7 @@ fn cost(report: &Report, text: &mut Text) {
         return;
     }
     let mut line = format!(
-        "Cost: {} of {} in {:.2} s on the device's clock, {:.2} s by the clock on the wall.",
+        "Cost: {}, {} in all, in {:.2} s on the device's clock, {:.2} s by the clock on the wall.",
         times(cost.reads, "read"),
         cost.bytes_read,
         cost.device_time.as_secs_f64(),
@@ -169,7 +171,7 @@ fn cost(report: &Report, text: &mut Text) {
         " Nothing was written.".to_owned()
     } else {
         format!(
-            " {} of {} were made.",
+            " {}, {} in all, were made.",
             times(cost.writes, "write"),
             cost.bytes_written
         )
@@ -184,7 +186,10 @@ fn next(report: &Report, saved_as: Option<&Path>, text: &mut Text) {
     match saved_as {
         Some(file) if report.device.capacity.is_some() => {
             let file = shell_word(&file.to_string_lossy());
-            text.command(&format!("flashfit plan --report {file}"), "lay out partitions to fit");
+            text.command(
+                &format!("flashfit plan --report {file}"),
+                "lay out partitions to fit",
+            );
         }
         _ if is_log => {
             text.wrapped(
@@ -193,9 +198,15 @@ fn next(report: &Report, saved_as: Option<&Path>, text: &mut Text) {
             );
         }
         _ if report.device.transport == Transport::Simulated => {
-            text.command(&format!("flashfit plan {device}"), "lay out partitions to fit");
+            text.command(
+                &format!("flashfit plan {device}"),
+                "lay out partitions to fit",
+            );
         }
-        _ => text.command(&format!("sudo flashfit plan {device}"), "lay out partitions to fit"),
+        _ => text.command(
+            &format!("sudo flashfit plan {device}"),
+            "lay out partitions to fit",
+        ),
     }
 }
 

@@ -33,7 +33,9 @@ pub enum ReportFileError {
     )]
     UnknownSchema(String),
     /// A field that says nothing sensible.
-    #[error("report: {field}: {problem}; make the report anew with 'flashfit scan DEVICE --report FILE'")]
+    #[error(
+        "report: {field}: {problem}; make the report anew with 'flashfit scan DEVICE --report FILE'"
+    )]
     Field {
         /// The field.
         field: &'static str,
@@ -213,8 +215,14 @@ impl File {
         for (field, confidence) in [
             ("erase_block.confidence", geometry.erase_block.confidence),
             ("page.confidence", geometry.page.confidence),
-            ("open_au.linear.confidence", geometry.open_au.linear.confidence),
-            ("open_au.random.confidence", geometry.open_au.random.count.confidence),
+            (
+                "open_au.linear.confidence",
+                geometry.open_au.linear.confidence,
+            ),
+            (
+                "open_au.random.confidence",
+                geometry.open_au.random.count.confidence,
+            ),
             ("fat_area.confidence", geometry.fat_area.confidence),
         ] {
             if !(0.0..=1.0).contains(&confidence) {
@@ -308,7 +316,10 @@ impl Device {
         for (field, size) in [
             ("device.capacity_bytes", self.capacity_bytes),
             ("device.physical_block_size", self.physical_block_size),
-            ("device.reported.preferred_erase_size", reported.preferred_erase_size),
+            (
+                "device.reported.preferred_erase_size",
+                reported.preferred_erase_size,
+            ),
             ("device.reported.ssr_au_size", reported.ssr_au_size),
             ("device.reported.optimal_io_size", reported.optimal_io_size),
         ] {

@@ -38,12 +38,7 @@ pub fn analyze(args: &AnalyzeArgs) -> Result<ExitCode, Error> {
         cut_short |= log.cut_short;
     }
     let names: Vec<String> = args.files.iter().map(|file| shown(file)).collect();
-    let facts = Facts::bare(
-        names.join(", "),
-        Transport::Log,
-        capacity,
-        args.sector_size,
-    );
+    let facts = Facts::bare(names.join(", "), Transport::Log, capacity, args.sector_size);
     let inference = log::infer(&runs, capacity, &facts.reported);
     let cost = Cost {
         wall_time: begun.elapsed(),
@@ -57,7 +52,9 @@ pub fn analyze(args: &AnalyzeArgs) -> Result<ExitCode, Error> {
     if cut_short {
         report.warnings.push(Warning::new(
             "log_cut_short",
-            format!("the log is very long: what follows the first {MOST_LINES} results was left out"),
+            format!(
+                "the log is very long: what follows the first {MOST_LINES} results was left out"
+            ),
         ));
     }
     Ok(deliver(&report, args.json, args.report.as_deref()).finish())

@@ -26,12 +26,7 @@ impl Ending {
     /// Tell what went wrong, one line each, and give the worst exit code.
     pub fn finish(self) -> ExitCode {
         self.errors.iter().for_each(complain);
-        ExitCode::worst(
-            self.errors
-                .iter()
-                .map(Error::exit_code)
-                .chain([self.code]),
-        )
+        ExitCode::worst(self.errors.iter().map(Error::exit_code).chain([self.code]))
     }
 }
 

@@ -136,15 +136,17 @@ fn in_words(scanned: &Scanned) -> &'static str {
 fn of_stop(name: &str, stop: &Stop, stage: &str) -> Option<Error> {
     let error = match stop {
         Stop::TimeLimit => return None,
-        Stop::Interrupted => Error::new(ExitCode::Interrupted, format!("{name}: interrupted {stage}"))
-            .hint("the report holds what was known by then"),
-        Stop::Failed(error @ AccessError::Gone { .. }) => {
-            Error::io(format!("{name}: {error}, {stage}"))
-                .hint("plug it in again and repeat the scan; the report holds what was known by then")
-        }
-        Stop::Failed(error) => Error::io(format!("{name}: {error}, {stage}")).hint(
-            "try another port or reader; the report holds what was known by then",
-        ),
+        Stop::Interrupted => Error::new(
+            ExitCode::Interrupted,
+            format!("{name}: interrupted {stage}"),
+        )
+        .hint("the report holds what was known by then"),
+        Stop::Failed(error @ AccessError::Gone { .. }) => Error::io(format!(
+            "{name}: {error}, {stage}"
+        ))
+        .hint("plug it in again and repeat the scan; the report holds what was known by then"),
+        Stop::Failed(error) => Error::io(format!("{name}: {error}, {stage}"))
+            .hint("try another port or reader; the report holds what was known by then"),
     };
     Some(error)
 }

@@ -12,7 +12,7 @@ pub enum Opened {
     /// A block device, and who else uses it.
     Block(Box<block::BlockDevice>, Vec<Use>),
     /// A plain file.
-    Image(image::ImageFile),
+    Image(Box<image::ImageFile>),
     /// A stick that exists only here.
     Simulated(Box<SimulatedStick>),
 }
@@ -40,7 +40,7 @@ pub fn open(name: &str, seed: u64) -> Result<Opened, Error> {
     if path.is_file() {
         // A file does not tell its logical block; 512 is what nearly all media have.
         let image = image::open(path, LogicalBlock::B512).map_err(|error| of_open(&error))?;
-        return Ok(Opened::Image(image));
+        return Ok(Opened::Image(Box::new(image)));
     }
     let device = block::open(path).map_err(|error| of_open(&error))?;
     let uses = sysfs::in_use(&Roots::system(), device.disk());
@@ -52,7 +52,7 @@ impl Opened {
     pub fn device(&mut self) -> &mut dyn ReadDevice {
         match self {
             Opened::Block(device, _) => device.as_mut(),
-            Opened::Image(image) => image,
+            Opened::Image(image) => image.as_mut(),
             Opened::Simulated(stick) => stick.as_mut(),
         }
     }
@@ -72,7 +72,9 @@ impl Opened {
                 let before = device.facts().diskseq;
                 // A disk that is gone has no number; its reads tell.
                 before.is_some()
-                    && device.disk_sequence_now().is_some_and(|now| Some(now) != before)
+                    && device
+                        .disk_sequence_now()
+                        .is_some_and(|now| Some(now) != before)
             }
             Opened::Image(_) | Opened::Simulated(_) => false,
         }

@@ -28,9 +28,10 @@ fn save(path: &Path, text: &str) -> io::Result<()> {
         Ok(found) if found.file_type().is_block_device() => {
             Err(io::Error::other("it is a device, and a report is a file"))
         }
-        Ok(found) if !found.is_file() => {
-            OpenOptions::new().write(true).open(&target)?.write_all(text.as_bytes())
-        }
+        Ok(found) if !found.is_file() => OpenOptions::new()
+            .write(true)
+            .open(&target)?
+            .write_all(text.as_bytes()),
         _ => replace(&target, text),
     }
 }

@@ -72,7 +72,10 @@ pub(super) fn infer(scans: &[&AlignScan], known: &Known<'_>) -> EraseBlock {
         }
     }
     profiles.retain(|profile| profile.points.len() >= FEWEST_LINES);
-    let top = profiles.iter().flat_map(|profile| profile.points.iter().map(|p| p.align)).max();
+    let top = profiles
+        .iter()
+        .flat_map(|profile| profile.points.iter().map(|p| p.align))
+        .max();
     let Some(top) = top else {
         return EraseBlock {
             verdict: Verdict::NotVisible,
@@ -85,8 +88,13 @@ pub(super) fn infer(scans: &[&AlignScan], known: &Known<'_>) -> EraseBlock {
     // A unit needs two lines at or above it.
     let below = top;
     let suspected = suspected_factor(&profiles);
-    let hypotheses =
-        hypotheses(known.capacity, below, suspected, known.reported, known.too_small);
+    let hypotheses = hypotheses(
+        known.capacity,
+        below,
+        suspected,
+        known.reported,
+        known.too_small,
+    );
     Inference::new(&profiles, &hypotheses).report(known)
 }
 
@@ -158,7 +166,40 @@ impl<'a> Inference<'a> {
         }
         grids.sort_by(|a, b| b.1.total_cmp(&a.1));
         let nothing = (self.nothing - total).exp();
-        if std::env::var("DBG").is_ok() { let mut v: Vec<_> = self.hypotheses.iter().zip(&self.weights).collect(); v.sort_by(|a,b| b.1.total_cmp(a.1)); for (h,w) in v.iter().take(8) { let p=&self.profiles[0]; let mut f=Fitter::new(&p.points,p.base); let (_,fit)=f.best(p,h); eprintln!("{} ph {} sub {:?} post {:.4} prior {:.2} ev {:.2} costp {:.2} shelf {:.0} costs {:.0?}", h.grid.size,h.grid.phase,h.sub_unit.map(|b|b.to_string()),(*w-total).exp(),h.prior,fit.evidence,f.cost_prior(&fit,h),fit.shelf,fit.costs); } eprintln!("nothing {:.4} pts {:?}", nothing, self.profiles[0].points.iter().map(|p|(p.align.to_string(),p.value.round(),(p.error*10.0).round()/10.0)).collect::<Vec<_>>()); }
+        if std::env::var("DBG").is_ok() {
+            let mut v: Vec<_> = self.hypotheses.iter().zip(&self.weights).collect();
+            v.sort_by(|a, b| b.1.total_cmp(a.1));
+            for (h, w) in v.iter().take(8) {
+                let p = &self.profiles[0];
+                let mut f = Fitter::new(&p.points, p.base);
+                let (_, fit) = f.best(p, h);
+                eprintln!(
+                    "{} ph {} sub {:?} post {:.4} prior {:.2} ev {:.2} costp {:.2} shelf {:.0} costs {:.0?}",
+                    h.grid.size,
+                    h.grid.phase,
+                    h.sub_unit.map(|b| b.to_string()),
+                    (*w - total).exp(),
+                    h.prior,
+                    fit.evidence,
+                    f.cost_prior(&fit, h),
+                    fit.shelf,
+                    fit.costs
+                );
+            }
+            eprintln!(
+                "nothing {:.4} pts {:?}",
+                nothing,
+                self.profiles[0]
+                    .points
+                    .iter()
+                    .map(|p| (
+                        p.align.to_string(),
+                        p.value.round(),
+                        (p.error * 10.0).round() / 10.0
+                    ))
+                    .collect::<Vec<_>>()
+            );
+        }
         let Some((best, probability)) = grids.first().copied() else {
             return EraseBlock {
                 verdict: Verdict::NotVisible,
@@ -233,7 +274,9 @@ impl<'a> Inference<'a> {
     /// sub-units, or the sub-unit alone. Both say where the boundaries are; their joint probability
     /// when the two levels are clearly apart.
     fn nested(&self, grids: &[(Grid, f64)]) -> Option<f64> {
-        let [(a, p), (b, q), ..] = grids else { return None };
+        let [(a, p), (b, q), ..] = grids else {
+            return None;
+        };
         let (unit, part) = if a.size > b.size { (a, b) } else { (b, a) };
         if a.phase != b.phase || p + q < BOTH_READINGS {
             return None;
@@ -257,7 +300,11 @@ impl<'a> Inference<'a> {
     /// Scans that show the unit by themselves: much better than nothing, and no other much better.
     fn confirming(&self, grid: Grid) -> usize {
         let mut count = 0;
-        let top = self.weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let top = self
+            .weights
+            .iter()
+            .copied()
+            .fold(f64::NEG_INFINITY, f64::max);
         let rivals: Vec<&Hypothesis> = self
             .hypotheses
             .iter()

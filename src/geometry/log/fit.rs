@@ -177,7 +177,11 @@ fn least_squares(points: &[Point], weights: &[f64], columns: &[Column]) -> [f64;
             .zip(&beta[1..])
             .all(|(column, cost)| column.signed || *cost >= 0.0);
         // The residual of a least-squares solution, less what all have in common.
-        let residual = -beta.iter().enumerate().map(|(a, cost)| cost * sums[a][3]).sum::<f64>();
+        let residual = -beta
+            .iter()
+            .enumerate()
+            .map(|(a, cost)| cost * sums[a][3])
+            .sum::<f64>();
         if allowed && residual < least {
             least = residual;
             best = beta;
@@ -247,7 +251,10 @@ mod tests {
         let points = points(&[60.0, 62.0, 59.0, 400.0, 61.0, 300.0, 305.0, 298.0, 302.0]);
         let with = fit(&points, 1000.0, &[step(9, 5)]);
         let without = fit(&points, 1000.0, &[]);
-        assert!(with.evidence > without.evidence + 5.0, "{with:?} {without:?}");
+        assert!(
+            with.evidence > without.evidence + 5.0,
+            "{with:?} {without:?}"
+        );
         assert!((with.shelf - 61.0).abs() < 5.0 && (with.costs[0] - 240.0).abs() < 12.0);
     }
 

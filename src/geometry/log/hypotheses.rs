@@ -110,8 +110,8 @@ fn push_variants(all: &mut Vec<Hypothesis>, odd: u64, unit: Bytes, weight: f64) 
     if odd % 3 == 0 {
         phases.extend([(size / 3, PHASE), (size / 3 * 2, PHASE)]);
     }
-    let total: f64 = sub_units.iter().map(|(_, w)| w).sum::<f64>()
-        * phases.iter().map(|(_, w)| w).sum::<f64>();
+    let total: f64 =
+        sub_units.iter().map(|(_, w)| w).sum::<f64>() * phases.iter().map(|(_, w)| w).sum::<f64>();
     for (sub_unit, sub_weight) in sub_units {
         for (phase, phase_weight) in &phases {
             // Sub-unit boundaries have to run through those of the unit.
@@ -135,7 +135,13 @@ mod tests {
     use super::*;
 
     fn all() -> Vec<Hypothesis> {
-        hypotheses(Some(Bytes::gib(4)), Bytes::mib(128), None, &Reported::default(), &[])
+        hypotheses(
+            Some(Bytes::gib(4)),
+            Bytes::mib(128),
+            None,
+            &Reported::default(),
+            &[],
+        )
     }
 
     #[test]
@@ -147,10 +153,19 @@ mod tests {
     #[test]
     fn powers_of_two_lead_and_odd_units_are_there() {
         let prior = |size: Bytes| {
-            all().iter().filter(|h| h.grid.size == size).map(|h| h.prior.exp()).sum::<f64>()
+            all()
+                .iter()
+                .filter(|h| h.grid.size == size)
+                .map(|h| h.prior.exp())
+                .sum::<f64>()
         };
         assert!(prior(Bytes::mib(4)) > 10.0 * prior(Bytes::mib(12)));
-        for size in [Bytes::kib(1536), Bytes::mib(10), Bytes::mib(14), Bytes::mib(18)] {
+        for size in [
+            Bytes::kib(1536),
+            Bytes::mib(10),
+            Bytes::mib(14),
+            Bytes::mib(18),
+        ] {
             assert!(prior(size) > 0.0, "{size}");
         }
         assert_eq!(prior(Bytes::mib(128)), 0.0);

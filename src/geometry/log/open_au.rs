@@ -77,8 +77,14 @@ pub(super) fn units_too_small(runs: &[&OpenAuRun]) -> Vec<Bytes> {
                 .filter(|line| line.size >= SMALLEST_JUDGED)
                 .map(|line| line.bytes_per_second)
                 .collect();
-            let up: Vec<bool> = rates.windows(2).map(|pair| pair[1] > TWICE * pair[0]).collect();
-            let down: Vec<bool> = rates.windows(2).map(|pair| pair[0] > TWICE * pair[1]).collect();
+            let up: Vec<bool> = rates
+                .windows(2)
+                .map(|pair| pair[1] > TWICE * pair[0])
+                .collect();
+            let down: Vec<bool> = rates
+                .windows(2)
+                .map(|pair| pair[0] > TWICE * pair[1])
+                .collect();
             let alternates = |even: &[bool], odd: &[bool]| {
                 (0..even.len()).all(|i| if i % 2 == 0 { even[i] } else { odd[i] })
             };
@@ -196,7 +202,13 @@ fn levels(group: &[&Trialled]) -> Vec<Level> {
     let shared: Vec<Bytes> = group
         .iter()
         .max_by_key(|run| run.points.len())
-        .map(|run| run.points.iter().map(|p| p.size).filter(|s| judged(run, *s)).collect())
+        .map(|run| {
+            run.points
+                .iter()
+                .map(|p| p.size)
+                .filter(|s| judged(run, *s))
+                .collect()
+        })
         .unwrap_or_default();
     let shared: Vec<Bytes> = shared
         .into_iter()
@@ -242,9 +254,8 @@ fn decide(group: &[&Trialled]) -> Answer {
     let hard = open_au::limit(&trials);
     let levels = levels(group);
     let soft = open_au::soft_limit(&levels);
-    let before_hard = |last_fast: u32| {
-        hard.is_none_or(|hard| hard.at_most.is_none_or(|most| last_fast < most))
-    };
+    let before_hard =
+        |last_fast: u32| hard.is_none_or(|hard| hard.at_most.is_none_or(|most| last_fast < most));
     if let Some(soft) = soft.filter(|soft| before_hard(soft.last_fast)) {
         return Answer {
             at_least: Some(soft.last_fast),
@@ -356,7 +367,9 @@ fn count(runs: &[Trialled], erase_block: &EraseBlock) -> (OpenAu, bool) {
     } else {
         Verdict::Likely
     };
-    let exact = answer.at_least.filter(|limit| answer.at_most == Some(*limit));
+    let exact = answer
+        .at_least
+        .filter(|limit| answer.at_most == Some(*limit));
     let levels = levels(&group);
     let flat = answer.at_most.is_none()
         && levels.len() >= 2
@@ -397,18 +410,27 @@ fn random(
             flat,
         );
     }
-    let smallest = single.iter().filter_map(|run| smallest_efficient(run, linear)).min();
+    let smallest = single
+        .iter()
+        .filter_map(|run| smallest_efficient(run, linear))
+        .min();
     let evidence = match smallest {
         Some(size) => format!(
             "a single open unit already loses half of the rate per halving of the size: random writes reach half of the linear rate from {size} up"
         ),
-        None => "a single open unit already loses half of the rate per halving of the size".to_owned(),
+        None => {
+            "a single open unit already loses half of the rate per halving of the size".to_owned()
+        }
     };
     let confidence = single.iter().map(|run| run.slow).fold(1.0, f64::min);
     (
         RandomOpenAu {
             count: OpenAu {
-                verdict: if confidence >= 0.9 { Verdict::Likely } else { Verdict::NotVisible },
+                verdict: if confidence >= 0.9 {
+                    Verdict::Likely
+                } else {
+                    Verdict::NotVisible
+                },
                 unit_bytes: single.first().map(|run| run.unit),
                 confidence,
                 evidence: vec![evidence],
@@ -432,7 +454,10 @@ fn smallest_efficient(run: &Trialled, linear: &[Trialled]) -> Option<Bytes> {
             .collect();
         // Without a linear run its own best rate stands in.
         median(&rates).or_else(|| {
-            run.points.iter().map(|p| p.bytes_per_second).max_by(f64::total_cmp)
+            run.points
+                .iter()
+                .map(|p| p.bytes_per_second)
+                .max_by(f64::total_cmp)
         })
     };
     // The first lines carry the clean-up of earlier runs.

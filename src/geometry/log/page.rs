@@ -31,11 +31,7 @@ const BUMP: f64 = 0.4;
 const SECOND_FALL: f64 = 0.2;
 
 /// Infer the page.
-pub(super) fn infer(
-    scans: &[&AlignScan],
-    runs: &[&OpenAuRun],
-    erase_block: &EraseBlock,
-) -> Page {
+pub(super) fn infer(scans: &[&AlignScan], runs: &[&OpenAuRun], erase_block: &EraseBlock) -> Page {
     match from_reads(scans, erase_block) {
         Reading::Step(page) => page,
         Reading::NoStep(evidence) => Page {
@@ -70,8 +66,10 @@ struct Line {
 }
 
 fn lines(scans: &[&AlignScan]) -> Vec<Line> {
-    let mut aligns: Vec<Bytes> =
-        scans.iter().flat_map(|scan| scan.lines.iter().map(|line| line.align)).collect();
+    let mut aligns: Vec<Bytes> = scans
+        .iter()
+        .flat_map(|scan| scan.lines.iter().map(|line| line.align))
+        .collect();
     aligns.sort_unstable_by(|a, b| b.cmp(a));
     aligns.dedup();
     aligns
@@ -97,8 +95,13 @@ fn from_reads(scans: &[&AlignScan], erase_block: &EraseBlock) -> Reading {
         .iter()
         .copied()
         .filter(|scan| {
-            scan.lines.last().is_some_and(|last| last.align <= DEEP_ENOUGH)
-                && scan.lines.iter().all(|line| line.align.get().is_power_of_two())
+            scan.lines
+                .last()
+                .is_some_and(|last| last.align <= DEEP_ENOUGH)
+                && scan
+                    .lines
+                    .iter()
+                    .all(|line| line.align.get().is_power_of_two())
         })
         .collect();
     if deep.is_empty() {
@@ -120,10 +123,15 @@ fn from_reads(scans: &[&AlignScan], erase_block: &EraseBlock) -> Reading {
         .filter_map(|line| Some(f64::midpoint(line.pre?.nanos, line.post?.nanos) / 1e3))
         .collect();
     let (Some(level), Some(base)) = (median(&shelf), median(&reads)) else {
-        return Reading::Unreadable(Some("the scan has no lines above the page sizes".to_owned()));
+        return Reading::Unreadable(Some(
+            "the scan has no lines above the page sizes".to_owned(),
+        ));
     };
     let repetition = repetition_error(&deep) / (deep.len() as f64).sqrt();
-    let scatter = deviation(&shelf).unwrap_or(0.0).max(repetition).max(0.002 * base);
+    let scatter = deviation(&shelf)
+        .unwrap_or(0.0)
+        .max(repetition)
+        .max(0.002 * base);
     if scatter > UNREADABLE * base {
         return Reading::Unreadable(Some(format!(
             "the lines of the scan scatter by {scatter:.0} µs, too much to show a page (read {base:.0} µs)"
@@ -144,13 +152,24 @@ fn from_reads(scans: &[&AlignScan], erase_block: &EraseBlock) -> Reading {
         .count();
     let sigmas = found.fall / scatter;
     Reading::Step(Page {
-        verdict: if agreeing >= 2 { Verdict::Confirmed } else { Verdict::Likely },
+        verdict: if agreeing >= 2 {
+            Verdict::Confirmed
+        } else {
+            Verdict::Likely
+        },
         bytes: Some(found.page),
         sub_page_bytes: found.sub_page,
-        confidence: if agreeing >= 2 { 0.995 } else { 1.0 - 0.1 * (LEAST_SIGMAS / sigmas).min(1.0) },
+        confidence: if agreeing >= 2 {
+            0.995
+        } else {
+            1.0 - 0.1 * (LEAST_SIGMAS / sigmas).min(1.0)
+        },
         evidence: vec![
             found.evidence(),
-            format!("{agreeing} of {} scans show the same step (scatter {scatter:.0} µs)", deep.len()),
+            format!(
+                "{agreeing} of {} scans show the same step (scatter {scatter:.0} µs)",
+                deep.len()
+            ),
         ],
     })
 }
@@ -198,7 +217,8 @@ fn step(lines: &[Line], level: f64, least: f64) -> Option<Step> {
     }
     // The lines from here up to the shelf: a gap between them and the shelf makes it a bump.
     let mut top = at;
-    while top > 0 && lines[top - 1].align <= LARGEST && lines[top - 1].cost > BUMP * lines[at].cost {
+    while top > 0 && lines[top - 1].align <= LARGEST && lines[top - 1].cost > BUMP * lines[at].cost
+    {
         top -= 1;
     }
     let isolated = top > 0 && level < BUMP * lines[at].cost && lines[top].align < LARGEST;
@@ -244,7 +264,10 @@ fn from_writes(runs: &[&OpenAuRun]) -> Page {
     let mut best: Option<(page::WriteKnee, usize)> = None;
     let mut tested = 0;
     let mut agreeing = 0;
-    for run in usable.iter().filter(|run| run.nr.is_none() || run.nr == fewest) {
+    for run in usable
+        .iter()
+        .filter(|run| run.nr.is_none() || run.nr == fewest)
+    {
         let Some(knee) = page::write_knee(&curve(run, LARGEST_WRITE)) else {
             continue;
         };
@@ -275,7 +298,11 @@ fn from_writes(runs: &[&OpenAuRun]) -> Page {
         ENOUGH
     );
     Page {
-        verdict: if told { Verdict::Likely } else { Verdict::NotVisible },
+        verdict: if told {
+            Verdict::Likely
+        } else {
+            Verdict::NotVisible
+        },
         bytes: told.then_some(knee.page),
         sub_page_bytes: None,
         confidence: if told { confidence } else { 0.0 },

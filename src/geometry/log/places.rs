@@ -36,8 +36,7 @@ impl Places {
         let length = i128::from(self.blocksize.get());
         let mut crossings = 0.0;
         for i in 0..self.count {
-            let place =
-                i128::from(align.get()) + i128::from(i) * i128::from(self.spacing.get());
+            let place = i128::from(align.get()) + i128::from(i) * i128::from(self.spacing.get());
             let crossed = |from: i128| -> f64 {
                 let from = match self.capacity {
                     Some(capacity) => from.rem_euclid(i128::from(capacity.get().max(1))),
@@ -45,8 +44,8 @@ impl Places {
                 };
                 boundaries_inside(from, length, grid)
             };
-            crossings += crossed(place - length / 2)
-                - (crossed(place - length) + crossed(place)) / 2.0;
+            crossings +=
+                crossed(place - length / 2) - (crossed(place - length) + crossed(place)) / 2.0;
         }
         crossings / f64::from(self.count.max(1))
     }

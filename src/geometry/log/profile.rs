@@ -48,7 +48,10 @@ pub(super) fn profiles(scans: &[&AlignScan], capacity: Option<Bytes>) -> Vec<Pro
             None => groups.push(vec![scan]),
         }
     }
-    groups.iter().filter_map(|group| combine(group, capacity)).collect()
+    groups
+        .iter()
+        .filter_map(|group| combine(group, capacity))
+        .collect()
 }
 
 fn odd_part(bytes: Bytes) -> u64 {
@@ -77,7 +80,9 @@ fn combine(group: &[&AlignScan], capacity: Option<Bytes>) -> Option<Profile> {
     let reads: Vec<f64> = all()
         .filter_map(|line| Some(f64::midpoint(line.pre?.nanos, line.post?.nanos) / 1e3))
         .collect();
-    let differences: Vec<f64> = all().map(|line| (line.difference.nanos / 1e3).abs()).collect();
+    let differences: Vec<f64> = all()
+        .map(|line| (line.difference.nanos / 1e3).abs())
+        .collect();
     // Without reads: differences are about a third of a read.
     let base = median(&reads).or_else(|| Some(3.0 * median(&differences)?))?;
     let top = all().map(|line| line.align).max()?;

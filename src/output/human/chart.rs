@@ -8,9 +8,10 @@ use crate::units::Bytes;
 /// The longest bar.
 const LONGEST: f64 = 24.0;
 
-/// Bars of extra read time, largest boundary first. Nothing without measurements.
+/// Bars of extra read time, largest boundary first. Nothing when no boundary was told: bars that
+/// show noise alone look like a finding.
 pub(super) fn chart(report: &Report, text: &mut Text) {
-    if report.chart.is_empty() {
+    if report.chart.is_empty() || !report.is_told() {
         return;
     }
     let found = &report.geometry.erase_block;
@@ -25,9 +26,13 @@ pub(super) fn chart(report: &Report, text: &mut Text) {
             ),
         },
     );
-    let most = report.chart.iter().map(|bar| bar.cost_us).fold(0.0, f64::max);
+    let most = report
+        .chart
+        .iter()
+        .map(|bar| bar.cost_us)
+        .fold(0.0, f64::max);
     for bar in &report.chart {
-        let mark = if Some(bar.boundary) == found.bytes && found.verdict.is_told() {
+        let mark = if Some(bar.boundary) == found.bytes {
             "<- erase block"
         } else if Some(bar.boundary) == found.sub_unit_bytes {
             "<- sub-unit"
@@ -41,7 +46,9 @@ pub(super) fn chart(report: &Report, text: &mut Text) {
 fn line(bar: &ChartBar, most: f64, mark: &str) -> String {
     let share = if most > 0.0 { bar.cost_us / most } else { 0.0 };
     // Between 0 and LONGEST, whatever the cost is.
-    let length = (0..24).filter(|n| f64::from(*n) + 0.5 < share * LONGEST).count();
+    let length = (0..24)
+        .filter(|n| f64::from(*n) + 0.5 < share * LONGEST)
+        .count();
     format!(
         "  {:>9}  {:<24}  {:>9}  {:>3} places  {mark}",
         bar.boundary.to_string(),

@@ -14,16 +14,16 @@ pub(super) fn sizes(report: &Report, text: &mut Text) {
     row(text, "smallest efficient write", &smallest_write(report));
     row(text, "erase block", &erase_block(report));
     row(text, "alignment to use", &alignment(report));
-    row(
-        text,
-        "",
-        &format!("because: {}", report.alignment.reason),
-    );
+    row(text, "", &format!("because: {}", report.alignment.reason));
 }
 
 fn row(text: &mut Text, name: &str, value: &str) {
     let indent = " ".repeat(COLUMN);
-    text.hanging(&format!("  {name:<width$}", width = COLUMN - 2), &indent, value);
+    text.hanging(
+        &format!("  {name:<width$}", width = COLUMN - 2),
+        &indent,
+        value,
+    );
 }
 
 fn smallest_write(report: &Report) -> String {
@@ -43,7 +43,10 @@ fn smallest_write(report: &Report) -> String {
 
 fn erase_block(report: &Report) -> String {
     let found = &report.geometry.erase_block;
-    let mut value = match (found.bytes.filter(|_| found.verdict.is_told()), found.verdict) {
+    let mut value = match (
+        found.bytes.filter(|_| found.verdict.is_told()),
+        found.verdict,
+    ) {
         (Some(bytes), verdict) => format!("{bytes} ({verdict})"),
         (None, Verdict::NotTested) => "not tested".to_owned(),
         (None, _) => "could not be told".to_owned(),

@@ -158,14 +158,20 @@ mod tests {
 
     #[test]
     fn names_from_devices_cannot_move_the_cursor() {
-        assert_eq!(ascii("4.2 µs ± 1\u{1b}[2J\n"), "4.2 us +- 1\\u{1b}[2J\\u{a}");
+        assert_eq!(
+            ascii("4.2 µs ± 1\u{1b}[2J\n"),
+            "4.2 us +- 1\\u{1b}[2J\\u{a}"
+        );
     }
 
     #[test]
     fn sizes_are_printed_as_on_the_case_and_exactly() {
         assert_eq!(amount(Bytes(16_012_804_096)), "16.0 GB (16012804096 bytes)");
         assert_eq!(amount(Bytes(999)), "999 bytes");
-        assert_eq!(amount(Bytes(u64::MAX)), "18446744.0 TB (18446744073709551615 bytes)");
+        assert_eq!(
+            amount(Bytes(u64::MAX)),
+            "18446744.0 TB (18446744073709551615 bytes)"
+        );
     }
 
     #[test]
@@ -177,7 +183,7 @@ mod tests {
 
     #[test]
     fn times_have_about_three_digits() {
-        assert_eq!(short_time(3.14159), "3.1 us");
+        assert_eq!(short_time(3.25), "3.2 us");
         assert_eq!(short_time(251.7), "252 us");
         assert_eq!(short_time(12_345.0), "12.3 ms");
         assert_eq!(short_time(-0.31), "-0.3 us");

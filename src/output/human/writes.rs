@@ -35,7 +35,7 @@ fn count(au: &OpenAu) -> String {
         (None, Some(least), Some(most)) => format!("between {least} and {most}"),
         (None, Some(least), None) => format!("no limit up to {least}"),
         (None, None, Some(most)) => format!("at most {most}"),
-        (None, None, None) => "no limit".to_owned(),
+        (None, None, None) => "none is fast".to_owned(),
     };
     let unit = au
         .unit_bytes
