@@ -61,31 +61,26 @@ pub fn zones(rows: &[Row], step: Bytes) -> Option<Zones> {
     let common = common_blocks(&judged, blocks)?;
     let ratios = |row: &Row| -> Vec<f64> {
         let level = mean(common.iter().map(|block| row.bytes_per_second[*block].ln()));
-        row.bytes_per_second
-            .iter()
-            .map(|rate| rate.ln() - level)
-            .collect()
+        row.bytes_per_second.iter().map(|rate| rate.ln() - level).collect()
     };
     let table: Vec<Vec<f64>> = judged.iter().map(|row| ratios(row)).collect();
     let threshold = SPECIAL.ln();
     let mut special = vec![false; blocks];
     let mut levels = vec![1.0; blocks];
-    let mut confidence = 1.0;
+    let mut sides = vec![1.0; blocks];
     for block in 0..blocks {
         let column: Vec<f64> = table.iter().map(|row| row[block]).collect();
-        let off = column
-            .iter()
-            .filter(|ratio| ratio.abs() > threshold)
-            .count();
+        let off = column.iter().filter(|ratio| ratio.abs() > threshold).count();
         let level = mean(column.iter().copied());
         let spread = mean(column.iter().map(|ratio| (ratio - level).powi(2))).sqrt();
         let error = (spread / (column.len() as f64).sqrt()).max(0.01);
-        special[block] = off as f64 >= MOST_SIZES * column.len() as f64 && level.abs() >= threshold;
+        special[block] =
+            off as f64 >= MOST_SIZES * column.len() as f64 && level.abs() >= threshold;
         levels[block] = level.exp();
         // Logistic approximation of the normal distribution.
-        let side = 1.0 / (1.0 + (-1.7 * (level.abs() - threshold).abs() / error).exp());
-        confidence *= side;
+        sides[block] = 1.0 / (1.0 + (-1.7 * (level.abs() - threshold).abs() / error).exp());
     }
+    let confidence = confidence(&sides, &special, step);
     let every: Vec<Vec<f64>> = rows
         .iter()
         .filter(|row| row.bytes_per_second.len() == blocks)
@@ -105,11 +100,7 @@ pub fn zones(rows: &[Row], step: Bytes) -> Option<Zones> {
             block += 1;
         }
         let from = Bytes(step.get().saturating_mul(first as u64));
-        let latest = if block - first == 1 {
-            LONE_BLOCK_STARTS
-        } else {
-            ZONE_STARTS
-        };
+        let latest = if block - first == 1 { LONE_BLOCK_STARTS } else { ZONE_STARTS };
         if from > latest || block == blocks {
             odd_blocks.extend(first..block);
             continue;
@@ -128,6 +119,21 @@ pub fn zones(rows: &[Row], step: Bytes) -> Option<Zones> {
     })
 }
 
+/// The probability that every block that matters is on its side of the threshold. A block further
+/// inside matters only next to one that is, or may be, special.
+fn confidence(sides: &[f64], special: &[bool], step: Bytes) -> f64 {
+    const DOUBTFUL: f64 = 0.9;
+    let may_be = |block: usize| special[block] || sides[block] < DOUBTFUL;
+    (0..sides.len())
+        .filter(|block| {
+            step.get().saturating_mul(*block as u64) <= LONE_BLOCK_STARTS.get()
+                || (*block > 0 && may_be(block - 1))
+                || (block + 1 < sides.len() && may_be(block + 1))
+        })
+        .map(|block| sides[block])
+        .product()
+}
+
 /// The blocks that show the common level: those like the last one, which is nearest to the rest of
 /// the device, unless it is alone; then the largest group.
 fn common_blocks(rows: &[&Row], blocks: usize) -> Option<Vec<usize>> {
@@ -143,10 +149,7 @@ fn common_blocks(rows: &[&Row], blocks: usize) -> Option<Vec<usize>> {
     if last.len() >= 2 && last.len() * 3 >= blocks {
         return Some(last);
     }
-    let largest = levels
-        .iter()
-        .map(|level| like(*level))
-        .max_by_key(Vec::len)?;
+    let largest = levels.iter().map(|level| like(*level)).max_by_key(Vec::len)?;
     (largest.len() >= 2).then_some(largest)
 }
 
@@ -217,10 +220,7 @@ mod tests {
         let sandisk = [17.7, 18.5, 7.5, 7.4, 7.6, 7.2, 18.4];
         let zones = zones(&rows(&sandisk, 8), Bytes::mib(2)).unwrap().zones;
         assert_eq!(zones.len(), 1);
-        assert_eq!(
-            (zones[0].from_bytes, zones[0].to_bytes),
-            (Bytes::mib(4), Bytes::mib(12))
-        );
+        assert_eq!((zones[0].from_bytes, zones[0].to_bytes), (Bytes::mib(4), Bytes::mib(12)));
     }
 
     #[test]

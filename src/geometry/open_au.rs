@@ -173,34 +173,42 @@ pub struct Level {
     pub bytes_per_second: f64,
 }
 
-/// A soft limit.
+/// A step that is or may be a soft limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SoftLimit {
+pub struct SoftStep {
     /// The last number of units before the step.
     pub last_fast: u32,
     /// The first one behind it.
     pub first_slow: u32,
     /// What remains of the level.
     pub remains: f64,
+    /// A graceful decline over the numbers that were skipped cannot explain it.
+    pub certain: bool,
 }
 
-/// Find the step of a soft limit in levels by growing number of units, one level per number.
-/// Where numbers were skipped, the step has to be deeper than a graceful decline over all of them.
-pub fn soft_limit(levels: &[Level]) -> Option<SoftLimit> {
-    levels.windows(2).enumerate().find_map(|(i, pair)| {
-        let [before, after] = pair else { return None };
-        let skipped = after.open.checked_sub(before.open)?.checked_sub(1)?;
-        let remains = after.bytes_per_second / before.bytes_per_second;
-        let needed = SOFT_STEP * GRACEFUL_STEP.powf(f64::from(skipped));
-        let stays = levels[i + 1..]
-            .iter()
-            .all(|level| level.bytes_per_second <= STAYS_DOWN * before.bytes_per_second);
-        (remains <= needed && stays).then_some(SoftLimit {
-            last_fast: before.open,
-            first_slow: after.open,
-            remains,
+/// Find the step of a soft limit in levels by growing number of units, one level per number: a
+/// certain one, else one that the skipped numbers leave in doubt.
+pub fn soft_step(levels: &[Level]) -> Option<SoftStep> {
+    let steps: Vec<SoftStep> = levels
+        .windows(2)
+        .enumerate()
+        .filter_map(|(i, pair)| {
+            let [before, after] = pair else { return None };
+            let skipped = after.open.checked_sub(before.open)?.checked_sub(1)?;
+            let remains = after.bytes_per_second / before.bytes_per_second;
+            let stays = levels[i + 1..]
+                .iter()
+                .all(|level| level.bytes_per_second <= STAYS_DOWN * before.bytes_per_second);
+            let graceful = GRACEFUL_STEP.powf(f64::from(skipped));
+            (remains <= SOFT_STEP && stays).then_some(SoftStep {
+                last_fast: before.open,
+                first_slow: after.open,
+                remains,
+                certain: remains <= SOFT_STEP * graceful,
+            })
         })
-    })
+        .collect();
+    steps.iter().find(|step| step.certain).or(steps.first()).copied()
 }
 
 #[cfg(test)]
@@ -235,20 +243,8 @@ mod tests {
     fn eighteen_units_of_the_voyager_are_fast_and_nineteen_slow() {
         // Corsair Voyager 3.0 (public list thread), 8 MiB units. Five times slower than one unit is
         // still fast.
-        let eighteen = [
-            (1024, 2.99),
-            (512, 2.2),
-            (256, 3.19),
-            (128, 3.15),
-            (64, 1.52),
-        ];
-        let nineteen = [
-            (1024, 1.86),
-            (512, 0.898),
-            (256, 0.488),
-            (128, 0.273),
-            (64, 0.142),
-        ];
+        let eighteen = [(1024, 2.99), (512, 2.2), (256, 3.19), (128, 3.15), (64, 1.52)];
+        let nineteen = [(1024, 1.86), (512, 0.898), (256, 0.488), (128, 0.273), (64, 0.142)];
         assert!(slow(&eighteen) < 0.01 && slow(&nineteen) > 0.99);
     }
 
@@ -281,7 +277,8 @@ mod tests {
 
     #[test]
     fn contradicting_repetitions_widen_the_answer() {
-        let limit = limit(&trials(&[(3, false), (4, false), (4, true), (5, true)])).unwrap();
+        let limit =
+            limit(&trials(&[(3, false), (4, false), (4, true), (5, true)])).unwrap();
         assert_eq!((limit.at_least, limit.at_most), (Some(3), Some(4)));
     }
 
@@ -296,20 +293,14 @@ mod tests {
                 })
                 .collect()
         };
-        let sandisk = level(&[
-            (1, 10.3),
-            (3, 10.1),
-            (4, 10.0),
-            (5, 3.8),
-            (6, 2.7),
-            (7, 2.4),
-        ]);
-        assert_eq!(soft_limit(&sandisk).unwrap().last_fast, 4);
+        let sandisk = level(&[(1, 10.3), (3, 10.1), (4, 10.0), (5, 3.8), (6, 2.7), (7, 2.4)]);
+        let step = soft_step(&sandisk).unwrap();
+        assert!(step.certain && (step.last_fast, step.first_slow) == (4, 5));
         let graceful = level(&[(1, 9.6), (2, 6.65), (3, 5.9), (4, 4.4), (5, 4.0)]);
-        assert_eq!(soft_limit(&graceful), None);
+        assert_eq!(soft_step(&graceful), None);
         let dip = level(&[(3, 10.0), (4, 5.5), (5, 9.5)]);
-        assert_eq!(soft_limit(&dip), None);
+        assert_eq!(soft_step(&dip), None);
         let skipped = level(&[(2, 17.0), (6, 9.0)]);
-        assert_eq!(soft_limit(&skipped), None);
+        assert!(!soft_step(&skipped).unwrap().certain);
     }
 }

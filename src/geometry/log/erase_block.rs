@@ -4,16 +4,17 @@
 //! a boundary; a robust fit gives how well that explains the lines, and Bayes' rule which hypothesis
 //! to believe. "Nothing to see" is a hypothesis too, in two forms: all lines alike, or a trend.
 
-use super::fit::{self, Column, Fit, Point};
-use super::hypotheses::{Hypothesis, NOTHING, hypotheses};
+use super::fit::{self, Column, Fit, Point, Scale};
+use super::hypotheses::{Hypothesis, NOTHING, Suspicion, hypotheses};
 use super::places::{Grid, Places};
-use super::profile::{Profile, profiles};
+use super::profile::{Profile, Profiles, profiles};
 use super::robust::ln_sum;
 use crate::geometry::{EraseBlock, Source, Verdict, capacity};
 use crate::measure::flashbench_log::AlignScan;
 use crate::topology::Reported;
 use crate::units::{Bytes, GIB};
 use std::collections::HashMap;
+use std::rc::Rc;
 
 /// What else is known.
 pub(super) struct Known<'a> {
@@ -38,6 +39,10 @@ const NOT_CONFIRMED: f64 = 0.98;
 /// Hypotheses this far behind (in natural logarithms) on all scans together are no rivals on one.
 const RIVAL: f64 = 12.0;
 
+/// Hypotheses this far behind at a glance are not looked at closely: a close look moves the evidence
+/// by a few units at most.
+const HOPELESS: f64 = 12.0;
+
 /// Lines below this show pages, not erase blocks; on devices below a gigabyte half of it.
 const SHELF: Bytes = Bytes::kib(64);
 /// Fewer lines tell nothing.
@@ -47,6 +52,9 @@ const FEWEST_LINES: usize = 5;
 /// quarter. Logarithmic.
 const USUAL_COST: f64 = 0.25;
 const COST_SPREAD: f64 = 0.9;
+/// How far the costs of two scans may be apart. Logarithmic; four scans of one public stick with block
+/// sizes from 1 KiB to 1 MiB spread by 0.18.
+const SAME_COST_SPREAD: f64 = 0.15;
 /// What a line of sub-unit boundaries shows, relative to one of unit boundaries: 0.60 and 0.77 on
 /// public two-level cards. Nearly equal lines are one level whose places differ.
 const USUAL_SUB_LEVEL: f64 = 0.65;
@@ -62,7 +70,10 @@ pub(super) fn infer(scans: &[&AlignScan], known: &Known<'_>) -> EraseBlock {
             ..EraseBlock::default()
         };
     }
-    let mut profiles = profiles(scans, known.capacity);
+    let Profiles {
+        mut profiles,
+        scenarios,
+    } = profiles(scans, known.capacity);
     let small = known.capacity.is_some_and(|capacity| capacity.get() < GIB);
     let shelf = if small { Bytes(SHELF.get() / 2) } else { SHELF };
     for profile in &mut profiles {
@@ -72,10 +83,7 @@ pub(super) fn infer(scans: &[&AlignScan], known: &Known<'_>) -> EraseBlock {
         }
     }
     profiles.retain(|profile| profile.points.len() >= FEWEST_LINES);
-    let top = profiles
-        .iter()
-        .flat_map(|profile| profile.points.iter().map(|p| p.align))
-        .max();
+    let top = profiles.iter().flat_map(|profile| profile.points.iter().map(|p| p.align)).max();
     let Some(top) = top else {
         return EraseBlock {
             verdict: Verdict::NotVisible,
@@ -88,14 +96,9 @@ pub(super) fn infer(scans: &[&AlignScan], known: &Known<'_>) -> EraseBlock {
     // A unit needs two lines at or above it.
     let below = top;
     let suspected = suspected_factor(&profiles);
-    let hypotheses = hypotheses(
-        known.capacity,
-        below,
-        suspected,
-        known.reported,
-        known.too_small,
-    );
-    Inference::new(&profiles, &hypotheses).report(known)
+    let hypotheses =
+        hypotheses(known.capacity, below, suspected, known.reported, known.too_small);
+    Inference::new(&profiles, &scenarios, &hypotheses).report(known)
 }
 
 fn too_small_evidence(too_small: &[Bytes]) -> impl Iterator<Item = String> {
@@ -106,59 +109,72 @@ fn too_small_evidence(too_small: &[Bytes]) -> impl Iterator<Item = String> {
     })
 }
 
-/// The odd factor that whoever chose the block size looked for, when no scan has lines of powers of
-/// two.
-fn suspected_factor(profiles: &[Profile]) -> Option<u64> {
-    let has_powers = profiles
+/// The odd factor that whoever chose the block size looked for, and whether other scans have lines of
+/// powers of two.
+fn suspected_factor(profiles: &[Profile]) -> Suspicion {
+    let odd = |align: Bytes| align.get() >> align.get().trailing_zeros();
+    let mut factors: Vec<u64> = profiles
         .iter()
-        .flat_map(|profile| &profile.points)
-        .any(|point| point.align.get().is_power_of_two());
-    if has_powers {
-        return None;
+        .flat_map(|profile| profile.points.iter().map(|point| odd(point.align)))
+        .collect();
+    factors.sort_unstable();
+    let only = factors.first().is_some_and(|least| *least > 1);
+    let factor = factors.into_iter().find(|factor| *factor > 1);
+    match factor {
+        Some(factor) if only => Suspicion::Only(factor),
+        Some(factor) => Suspicion::Also(factor),
+        None => Suspicion::None,
     }
-    profiles.first().and_then(|profile| {
-        profile
-            .points
-            .iter()
-            .map(|point| point.align.get() >> point.align.get().trailing_zeros())
-            .min()
-    })
+}
+
+/// A crossing costs the same whatever ladder or block size finds it: this is what tells a unit of
+/// 3 * 2^k, of which a scan of powers of two shows only a share, from a unit of 2^k.
+fn same_cost(logarithms: &[f64]) -> f64 {
+    let mean = logarithms.iter().sum::<f64>() / logarithms.len().max(1) as f64;
+    logarithms
+        .iter()
+        .map(|cost| -0.5 * ((cost - mean) / SAME_COST_SPREAD).powi(2))
+        .filter(|penalty| penalty.is_finite())
+        .sum()
 }
 
 /// The posterior of everything considered.
 struct Inference<'a> {
     profiles: &'a [Profile],
+    scenarios: &'a [f64],
     hypotheses: &'a [Hypothesis],
-    /// Logarithm of the posterior weight of each hypothesis, not normalised.
-    weights: Vec<f64>,
-    /// The same for "nothing to see".
+    /// For each hypothesis.
+    explained: Vec<Explained>,
+    /// Logarithm of the posterior weight of "nothing to see", not normalised.
     nothing: f64,
 }
 
 impl<'a> Inference<'a> {
-    fn new(profiles: &'a [Profile], hypotheses: &'a [Hypothesis]) -> Inference<'a> {
-        let mut weights: Vec<f64> = hypotheses.iter().map(|h| h.prior).collect();
-        let mut nothing = NOTHING.ln();
-        for profile in profiles {
-            let mut fitter = Fitter::new(&profile.points, profile.base);
-            nothing += fitter.nothing();
-            for (weight, hypothesis) in weights.iter_mut().zip(hypotheses) {
-                *weight += fitter.evidence(profile, hypothesis, 1.0 / profiles.len() as f64);
-            }
-        }
+    fn new(
+        profiles: &'a [Profile],
+        scenarios: &'a [f64],
+        hypotheses: &'a [Hypothesis],
+    ) -> Inference<'a> {
+        let mut fitters: Vec<Fitter<'_>> = profiles.iter().map(Fitter::of).collect();
+        let nothing = NOTHING.ln() + fitters.iter_mut().map(Fitter::nothing).sum::<f64>();
+        let explained: Vec<Explained> = hypotheses
+            .iter()
+            .map(|hypothesis| explain(&mut fitters, profiles, scenarios, hypothesis))
+            .collect();
         Inference {
             profiles,
+            scenarios,
             hypotheses,
-            weights,
+            explained,
             nothing,
         }
     }
 
     fn report(&self, known: &Known<'_>) -> EraseBlock {
-        let total = ln_sum(self.weights.iter().copied().chain([self.nothing]));
+        let total = ln_sum(self.explained.iter().map(|e| e.weight).chain([self.nothing]));
         let mut grids: Vec<(Grid, f64)> = Vec::new();
-        for (hypothesis, weight) in self.hypotheses.iter().zip(&self.weights) {
-            let probability = (weight - total).exp();
+        for (hypothesis, explained) in self.hypotheses.iter().zip(&self.explained) {
+            let probability = (explained.weight - total).exp();
             match grids.iter_mut().find(|(grid, _)| *grid == hypothesis.grid) {
                 Some((_, sum)) => *sum += probability,
                 None => grids.push((hypothesis.grid, probability)),
@@ -166,40 +182,6 @@ impl<'a> Inference<'a> {
         }
         grids.sort_by(|a, b| b.1.total_cmp(&a.1));
         let nothing = (self.nothing - total).exp();
-        if std::env::var("DBG").is_ok() {
-            let mut v: Vec<_> = self.hypotheses.iter().zip(&self.weights).collect();
-            v.sort_by(|a, b| b.1.total_cmp(a.1));
-            for (h, w) in v.iter().take(8) {
-                let p = &self.profiles[0];
-                let mut f = Fitter::new(&p.points, p.base);
-                let (_, fit) = f.best(p, h);
-                eprintln!(
-                    "{} ph {} sub {:?} post {:.4} prior {:.2} ev {:.2} costp {:.2} shelf {:.0} costs {:.0?}",
-                    h.grid.size,
-                    h.grid.phase,
-                    h.sub_unit.map(|b| b.to_string()),
-                    (*w - total).exp(),
-                    h.prior,
-                    fit.evidence,
-                    f.cost_prior(&fit, h),
-                    fit.shelf,
-                    fit.costs
-                );
-            }
-            eprintln!(
-                "nothing {:.4} pts {:?}",
-                nothing,
-                self.profiles[0]
-                    .points
-                    .iter()
-                    .map(|p| (
-                        p.align.to_string(),
-                        p.value.round(),
-                        (p.error * 10.0).round() / 10.0
-                    ))
-                    .collect::<Vec<_>>()
-            );
-        }
         let Some((best, probability)) = grids.first().copied() else {
             return EraseBlock {
                 verdict: Verdict::NotVisible,
@@ -229,14 +211,10 @@ impl<'a> Inference<'a> {
         } else {
             Verdict::Likely
         };
-        let (hypothesis, _) = self
-            .hypotheses
-            .iter()
-            .zip(&self.weights)
-            .filter(|(hypothesis, _)| hypothesis.grid == best)
-            .max_by(|a, b| a.1.total_cmp(b.1))
-            .unwrap_or((&self.hypotheses[0], &0.0));
-        let mut evidence = self.levels(hypothesis);
+        let Some((hypothesis, explained)) = self.best_of(best) else {
+            return EraseBlock::default();
+        };
+        let mut evidence = self.levels(hypothesis, explained);
         evidence.push(format!(
             "{confirming} of {} scans show {} by themselves",
             self.profiles.iter().map(|p| p.scans.len()).sum::<usize>(),
@@ -270,25 +248,26 @@ impl<'a> Inference<'a> {
         }
     }
 
+    /// The likeliest hypothesis of a grid.
+    fn best_of(&self, grid: Grid) -> Option<(&Hypothesis, &Explained)> {
+        self.hypotheses
+            .iter()
+            .zip(&self.explained)
+            .filter(|(hypothesis, _)| hypothesis.grid == grid)
+            .max_by(|a, b| a.1.weight.total_cmp(&b.1.weight))
+    }
+
     /// The two best readings may differ only in whether every second boundary costs more: a unit with
     /// sub-units, or the sub-unit alone. Both say where the boundaries are; their joint probability
     /// when the two levels are clearly apart.
     fn nested(&self, grids: &[(Grid, f64)]) -> Option<f64> {
-        let [(a, p), (b, q), ..] = grids else {
-            return None;
-        };
+        let [(a, p), (b, q), ..] = grids else { return None };
         let (unit, part) = if a.size > b.size { (a, b) } else { (b, a) };
         if a.phase != b.phase || p + q < BOTH_READINGS {
             return None;
         }
-        let (hypothesis, _) = self
-            .hypotheses
-            .iter()
-            .zip(&self.weights)
-            .filter(|(hypothesis, _)| hypothesis.grid == *unit)
-            .max_by(|x, y| x.1.total_cmp(y.1))?;
-        let apart = self.profiles.iter().all(|profile| {
-            let (_, fit) = Fitter::new(&profile.points, profile.base).best(profile, hypothesis);
+        let (hypothesis, explained) = self.best_of(*unit)?;
+        let apart = explained.fits.iter().all(|fit| {
             let [own, sub] = fit.costs;
             let lower = fit.shelf.max(0.0) + sub;
             lower <= CLEARLY_LOWER * (lower + own)
@@ -300,40 +279,30 @@ impl<'a> Inference<'a> {
     /// Scans that show the unit by themselves: much better than nothing, and no other much better.
     fn confirming(&self, grid: Grid) -> usize {
         let mut count = 0;
-        let top = self
-            .weights
-            .iter()
-            .copied()
-            .fold(f64::NEG_INFINITY, f64::max);
+        let top = self.explained.iter().map(|e| e.weight).fold(f64::NEG_INFINITY, f64::max);
         let rivals: Vec<&Hypothesis> = self
             .hypotheses
             .iter()
-            .zip(&self.weights)
-            .filter(|(_, weight)| **weight > top - RIVAL)
+            .zip(&self.explained)
+            .filter(|(_, explained)| explained.weight > top - RIVAL)
             .map(|(hypothesis, _)| hypothesis)
             .collect();
         for profile in self.profiles {
-            for scan in &profile.scans {
-                if scan.len() < FEWEST_LINES {
-                    continue;
-                }
-                let mut fitter = Fitter::new(scan, profile.base);
-                let nothing = fitter.nothing();
-                let single = Profile {
-                    points: scan.clone(),
-                    ..profile.clone()
-                };
+            for scan in profile.scans.iter().filter(|scan| scan.len() >= FEWEST_LINES) {
+                let mut fitters = [Fitter::new(scan, profile.base)];
+                let nothing = NOTHING.ln() + fitters[0].nothing();
                 let mut ours = f64::NEG_INFINITY;
                 let mut best = f64::NEG_INFINITY;
                 for hypothesis in &rivals {
-                    let evidence = fitter.evidence(&single, hypothesis, 1.0);
-                    best = best.max(evidence + hypothesis.prior);
+                    let single = std::slice::from_ref(profile);
+                    let explained = explain(&mut fitters, single, self.scenarios, hypothesis);
+                    best = best.max(explained.weight);
                     if hypothesis.grid == grid {
-                        ours = ours.max(evidence + hypothesis.prior);
+                        ours = ours.max(explained.weight);
                     }
                 }
                 let odds = CONFIRMING_ODDS.ln();
-                if ours > nothing + NOTHING.ln() + odds && ours > best - odds {
+                if ours > nothing + odds && ours > best - odds {
                     count += 1;
                 }
             }
@@ -342,12 +311,12 @@ impl<'a> Inference<'a> {
     }
 
     /// What the lines show, in numbers.
-    fn levels(&self, hypothesis: &Hypothesis) -> Vec<String> {
+    fn levels(&self, hypothesis: &Hypothesis, explained: &Explained) -> Vec<String> {
         self.profiles
             .iter()
-            .map(|profile| {
-                let mut fitter = Fitter::new(&profile.points, profile.base);
-                let (places, fit) = fitter.best(profile, hypothesis);
+            .zip(&explained.fits)
+            .map(|(profile, fit)| {
+                let places = profile.places[explained.scenario];
                 let unit = hypothesis.grid.size;
                 let own = fit.costs[0] + fit.costs[1];
                 let mut text = format!(
@@ -453,25 +422,103 @@ fn plural(count: usize, name: &str) -> String {
     }
 }
 
+/// How a hypothesis explains all profiles.
+struct Explained {
+    /// Logarithm of the posterior weight, not normalised.
+    weight: f64,
+    /// The likeliest scenario, and the fit of each profile in it.
+    scenario: usize,
+    fits: Vec<Fit>,
+}
+
+fn explain(
+    fitters: &mut [Fitter<'_>],
+    profiles: &[Profile],
+    scenarios: &[f64],
+    hypothesis: &Hypothesis,
+) -> Explained {
+    let mut weights = Vec::with_capacity(scenarios.len());
+    let mut best = Explained {
+        weight: f64::NEG_INFINITY,
+        scenario: 0,
+        fits: Vec::new(),
+    };
+    for (scenario, probability) in scenarios.iter().enumerate() {
+        let fits: Vec<Fit> = fitters
+            .iter_mut()
+            .zip(profiles)
+            .map(|(fitter, profile)| fitter.explain(profile.places[scenario], hypothesis))
+            .collect();
+        let costs: Vec<f64> = fits.iter().map(|fit| fit.costs.iter().sum::<f64>().ln()).collect();
+        let usual = fits
+            .iter()
+            .zip(profiles)
+            .map(|(fit, profile)| cost_prior(fit, profile.base, hypothesis))
+            .sum::<f64>()
+            / profiles.len().max(1) as f64;
+        let weight = probability.ln()
+            + fits.iter().map(|fit| fit.evidence).sum::<f64>()
+            + usual
+            + same_cost(&costs);
+        weights.push(weight);
+        if weight > best.weight || best.fits.is_empty() {
+            best = Explained {
+                weight,
+                scenario,
+                fits,
+            };
+        }
+    }
+    Explained {
+        weight: hypothesis.prior + ln_sum(weights),
+        ..best
+    }
+}
+
+/// How usual the costs are, as the logarithm of a prior.
+fn cost_prior(fit: &Fit, base: f64, hypothesis: &Hypothesis) -> f64 {
+    let [unit, sub] = fit.costs;
+    let cost = (unit + sub) / base;
+    if unit <= 0.0 || cost <= 0.0 {
+        // No cost at all is the hypothesis "nothing", which has its own weight.
+        return f64::NEG_INFINITY;
+    }
+    let mut prior = -0.5 * ((cost / USUAL_COST).ln() / COST_SPREAD).powi(2);
+    if hypothesis.sub_unit.is_some() {
+        let sub_level = fit.shelf.max(0.0) + sub;
+        let share = sub_level / (sub_level + unit);
+        prior += -0.5 * ((share - USUAL_SUB_LEVEL) / SUB_LEVEL_SPREAD).powi(2);
+    }
+    prior
+}
+
 /// Fits of one set of lines; hypotheses that predict the same lines share a fit.
 struct Fitter<'a> {
     points: &'a [Point],
-    base: f64,
+    scale: Scale,
+    columns: HashMap<(Places, Grid), Rc<[f64]>>,
     fits: HashMap<Vec<u64>, Fit>,
+    /// The best evidence at a glance.
+    best_glance: f64,
 }
 
 impl<'a> Fitter<'a> {
+    fn of(profile: &'a Profile) -> Fitter<'a> {
+        Fitter::new(&profile.points, profile.base)
+    }
+
     fn new(points: &'a [Point], base: f64) -> Fitter<'a> {
         Fitter {
             points,
-            base,
+            scale: Scale::of(points, base),
+            columns: HashMap::new(),
             fits: HashMap::new(),
+            best_glance: f64::NEG_INFINITY,
         }
     }
 
     /// Evidence for "nothing to see": all lines alike, or rising or falling evenly.
-    fn nothing(&self) -> f64 {
-        let alike = fit::fit(self.points, self.base, &[]).evidence;
+    fn nothing(&mut self) -> f64 {
         let trend = Column {
             values: self
                 .points
@@ -480,7 +527,8 @@ impl<'a> Fitter<'a> {
                 .collect(),
             signed: true,
         };
-        let trend = fit::fit(self.points, self.base, &[trend]).evidence;
+        let alike = self.fit(&[]).evidence;
+        let trend = self.fit(&[trend]).evidence;
         ln_sum([alike + 0.7f64.ln(), trend + 0.3f64.ln()])
     }
 
@@ -489,75 +537,38 @@ impl<'a> Fitter<'a> {
             .iter()
             .flat_map(|column| column.values.iter().map(|value| value.to_bits()))
             .collect();
-        let (points, base) = (self.points, self.base);
-        *self
-            .fits
-            .entry(key)
-            .or_insert_with(|| fit::fit(points, base, columns))
+        if let Some(known) = self.fits.get(&key) {
+            return *known;
+        }
+        let glance = self.scale.glance(self.points, columns);
+        self.best_glance = self.best_glance.max(glance.evidence);
+        let fit = if glance.evidence < self.best_glance - HOPELESS {
+            glance
+        } else {
+            self.scale.fit(self.points, columns)
+        };
+        self.fits.insert(key, fit);
+        fit
     }
 
-    fn fit_at(&mut self, places: Places, hypothesis: &Hypothesis) -> Fit {
-        let column = |grid: Grid| Column {
-            values: self
-                .points
-                .iter()
-                .map(|point| places.share(point.align, grid))
-                .collect(),
+    fn column(&mut self, places: Places, grid: Grid) -> Column {
+        let points = self.points;
+        let values = self
+            .columns
+            .entry((places, grid))
+            .or_insert_with(|| points.iter().map(|p| places.share(p.align, grid)).collect());
+        Column {
+            values: Rc::clone(values),
             signed: false,
-        };
-        let mut columns = vec![column(hypothesis.grid)];
+        }
+    }
+
+    fn explain(&mut self, places: Places, hypothesis: &Hypothesis) -> Fit {
+        let mut columns = vec![self.column(places, hypothesis.grid)];
         if let Some(size) = hypothesis.sub_unit {
-            columns.push(column(Grid {
-                size,
-                phase: Bytes(hypothesis.grid.phase.get() % size.get().max(1)),
-            }));
+            let phase = Bytes(hypothesis.grid.phase.get() % size.get().max(1));
+            columns.push(self.column(places, Grid { size, phase }));
         }
         self.fit(&columns)
-    }
-
-    /// The variant of the places that fits best.
-    fn best(&mut self, profile: &Profile, hypothesis: &Hypothesis) -> (Places, Fit) {
-        let mut best: Option<(Places, Fit)> = None;
-        for (_, places) in &profile.places {
-            let fit = self.fit_at(*places, hypothesis);
-            if best.is_none_or(|(_, known)| fit.evidence > known.evidence) {
-                best = Some((*places, fit));
-            }
-        }
-        // A profile always has a variant of its places.
-        best.unwrap_or((
-            Places {
-                spacing: Bytes(1),
-                count: 1,
-                capacity: None,
-                blocksize: Bytes(1),
-            },
-            fit::fit(self.points, self.base, &[]),
-        ))
-    }
-
-    /// Evidence for a hypothesis; `cost_weight` shares the prior of the costs between the profiles
-    /// of one device.
-    fn evidence(&mut self, profile: &Profile, hypothesis: &Hypothesis, cost_weight: f64) -> f64 {
-        ln_sum(profile.places.iter().map(|(weight, places)| {
-            let fit = self.fit_at(*places, hypothesis);
-            weight.ln() + fit.evidence + cost_weight * self.cost_prior(&fit, hypothesis)
-        }))
-    }
-
-    fn cost_prior(&self, fit: &Fit, hypothesis: &Hypothesis) -> f64 {
-        let [unit, sub] = fit.costs;
-        let cost = (unit + sub) / self.base;
-        if unit <= 0.0 || cost <= 0.0 {
-            // No cost at all is the hypothesis "nothing", which has its own weight.
-            return f64::NEG_INFINITY;
-        }
-        let mut prior = -0.5 * ((cost / USUAL_COST).ln() / COST_SPREAD).powi(2);
-        if hypothesis.sub_unit.is_some() {
-            let sub_level = fit.shelf.max(0.0) + sub;
-            let share = sub_level / (sub_level + unit);
-            prior += -0.5 * ((share - USUAL_SUB_LEVEL) / SUB_LEVEL_SPREAD).powi(2);
-        }
-        prior
     }
 }

@@ -10,6 +10,7 @@
 
 use super::robust::{deviation, ln_sum, median};
 use crate::units::Bytes;
+use std::rc::Rc;
 
 /// Degrees of freedom of the errors.
 const FREEDOM: f64 = 4.0;
@@ -41,7 +42,7 @@ pub(super) struct Point {
 /// Explaining columns.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Column {
-    pub values: Vec<f64>,
+    pub values: Rc<[f64]>,
     /// Its coefficient may be negative.
     pub signed: bool,
 }
@@ -69,72 +70,117 @@ pub(super) fn neighbour_scatter(points: &[Point]) -> f64 {
     deviation(&sizes).unwrap_or(0.0) / std::f64::consts::SQRT_2
 }
 
-/// Fit the shelf and up to two columns.
-pub(super) fn fit(points: &[Point], base: f64, columns: &[Column]) -> Fit {
-    let errors: Vec<f64> = points.iter().map(|point| point.error).collect();
-    let floor = (FINEST_SCATTER * base)
-        .max(0.5 * median(&errors).unwrap_or(0.0))
-        .max(f64::MIN_POSITIVE);
-    let estimate = neighbour_scatter(points).max(floor);
-    let mut best: Option<Fit> = None;
-    let mut weighted = Vec::with_capacity(SCATTER_GRID.len());
-    let trust: Vec<f64> = SCATTER_GRID
-        .iter()
-        .map(|power| -0.5 * (power * std::f64::consts::LN_2 / SCATTER_TRUST).powi(2))
-        .collect();
-    let normal = ln_sum(trust.iter().copied());
-    for (power, trust) in SCATTER_GRID.iter().zip(&trust) {
-        let scatter = (estimate * power.exp2()).max(floor);
-        for (place_scatter, weight) in PLACE_SCATTER {
-            let candidate = fit_with(points, scatter, place_scatter, columns);
-            let evidence = candidate.evidence + trust - normal + weight.ln();
-            weighted.push(evidence);
-            if best.is_none_or(|best| evidence > best.evidence) {
-                best = Some(Fit {
-                    evidence,
-                    ..candidate
-                });
-            }
+/// Points with what is needed to fit them again and again.
+#[derive(Clone, Debug)]
+pub(super) struct Scale {
+    /// The least scatter possible.
+    floor: f64,
+    /// The estimate that does not depend on a hypothesis.
+    estimate: f64,
+    /// Logarithms of the weights of the scatter grid.
+    trust: [f64; SCATTER_GRID.len()],
+}
+
+impl Scale {
+    /// `base` is how long a read takes.
+    pub(super) fn of(points: &[Point], base: f64) -> Scale {
+        let errors: Vec<f64> = points.iter().map(|point| point.error).collect();
+        let floor = (FINEST_SCATTER * base)
+            .max(0.5 * median(&errors).unwrap_or(0.0))
+            .max(f64::MIN_POSITIVE);
+        let trust = SCATTER_GRID
+            .map(|power| -0.5 * (power * std::f64::consts::LN_2 / SCATTER_TRUST).powi(2));
+        let total = ln_sum(trust);
+        Scale {
+            floor,
+            estimate: neighbour_scatter(points).max(floor),
+            trust: trust.map(|trust| trust - total),
         }
     }
-    let best = best.unwrap_or(Fit {
-        evidence: 0.0,
-        shelf: 0.0,
-        costs: [0.0; 2],
-    });
-    // Every coefficient costs half the logarithm of the number of lines (Schwarz).
-    let penalty = 0.5 * columns.len() as f64 * (points.len().max(1) as f64).ln();
-    Fit {
-        evidence: ln_sum(weighted) - penalty,
-        ..best
+
+    /// Fit the shelf and up to two columns, with the middle of the grid only: enough to see that a
+    /// hypothesis is hopeless.
+    pub(super) fn glance(&self, points: &[Point], columns: &[Column]) -> Fit {
+        let [_, (middle, _), _] = PLACE_SCATTER;
+        let fit = fit_with(points, self.estimate, middle, columns);
+        Fit {
+            evidence: fit.evidence - penalty(points, columns),
+            ..fit
+        }
     }
+
+    /// Fit the shelf and up to two columns.
+    pub(super) fn fit(&self, points: &[Point], columns: &[Column]) -> Fit {
+        let mut best: Option<Fit> = None;
+        let mut weighted = Vec::with_capacity(SCATTER_GRID.len() * PLACE_SCATTER.len());
+        for (power, trust) in SCATTER_GRID.iter().zip(&self.trust) {
+            let scatter = (self.estimate * power.exp2()).max(self.floor);
+            for (place_scatter, weight) in PLACE_SCATTER {
+                let candidate = fit_with(points, scatter, place_scatter, columns);
+                let evidence = candidate.evidence + trust + weight.ln();
+                weighted.push(evidence);
+                if best.is_none_or(|best| evidence > best.evidence) {
+                    best = Some(Fit {
+                        evidence,
+                        ..candidate
+                    });
+                }
+            }
+        }
+        let best = best.unwrap_or(Fit {
+            evidence: 0.0,
+            shelf: 0.0,
+            costs: [0.0; 2],
+        });
+        Fit {
+            evidence: ln_sum(weighted) - penalty(points, columns),
+            ..best
+        }
+    }
+}
+
+/// Every coefficient costs half the logarithm of the number of lines (Schwarz).
+fn penalty(points: &[Point], columns: &[Column]) -> f64 {
+    0.5 * columns.len() as f64 * (points.len().max(1) as f64).ln()
 }
 
 fn fit_with(points: &[Point], scatter: f64, place_scatter: f64, columns: &[Column]) -> Fit {
     const ROUNDS: usize = 12;
+    /// Coefficients that move by less than this share of the scatter have settled.
+    const SETTLED: f64 = 0.01;
+    let variance = |point: &Point, level: f64| {
+        let share = if point.align >= FAR {
+            FAR_SCATTER
+        } else {
+            place_scatter
+        };
+        point.error.powi(2) + scatter.powi(2) + (share * level).powi(2)
+    };
     let mut weights: Vec<f64> = vec![1.0; points.len()];
     let mut beta = [0.0; 3];
-    let mut evidence = f64::NEG_INFINITY;
     for _ in 0..ROUNDS {
+        let before = beta;
         beta = least_squares(points, &weights, columns);
-        let before = evidence;
-        evidence = 0.0;
         for (i, point) in points.iter().enumerate() {
             let level = level(&beta, columns, i);
-            let share = if point.align >= FAR {
-                FAR_SCATTER
-            } else {
-                place_scatter
-            };
-            let variance = point.error.powi(2) + scatter.powi(2) + (share * level).powi(2);
+            let variance = variance(point, level);
             let away = (point.value - level).powi(2) / variance;
             weights[i] = (FREEDOM + 1.0) / (FREEDOM + away) / variance;
-            evidence += -0.5 * variance.ln() - 0.5 * (FREEDOM + 1.0) * (1.0 + away / FREEDOM).ln();
         }
-        if (evidence - before).abs() < 1e-4 {
+        if beta.iter().zip(before).all(|(new, old)| (new - old).abs() < SETTLED * scatter) {
             break;
         }
     }
+    let evidence = points
+        .iter()
+        .enumerate()
+        .map(|(i, point)| {
+            let level = level(&beta, columns, i);
+            let variance = variance(point, level);
+            let away = (point.value - level).powi(2) / variance;
+            -0.5 * variance.ln() - 0.5 * (FREEDOM + 1.0) * (1.0 + away / FREEDOM).ln()
+        })
+        .sum();
     Fit {
         evidence,
         shelf: beta[0],
@@ -177,11 +223,7 @@ fn least_squares(points: &[Point], weights: &[f64], columns: &[Column]) -> [f64;
             .zip(&beta[1..])
             .all(|(column, cost)| column.signed || *cost >= 0.0);
         // The residual of a least-squares solution, less what all have in common.
-        let residual = -beta
-            .iter()
-            .enumerate()
-            .map(|(a, cost)| cost * sums[a][3])
-            .sum::<f64>();
+        let residual = -beta.iter().enumerate().map(|(a, cost)| cost * sums[a][3]).sum::<f64>();
         if allowed && residual < least {
             least = residual;
             best = beta;
@@ -227,6 +269,10 @@ fn solve(sums: &[[f64; 4]; 4], used: [bool; 3]) -> Option<[f64; 3]> {
 mod tests {
     use super::*;
 
+    fn fit(points: &[Point], base: f64, columns: &[Column]) -> Fit {
+        Scale::of(points, base).fit(points, columns)
+    }
+
     fn points(values: &[f64]) -> Vec<Point> {
         values
             .iter()
@@ -251,10 +297,7 @@ mod tests {
         let points = points(&[60.0, 62.0, 59.0, 400.0, 61.0, 300.0, 305.0, 298.0, 302.0]);
         let with = fit(&points, 1000.0, &[step(9, 5)]);
         let without = fit(&points, 1000.0, &[]);
-        assert!(
-            with.evidence > without.evidence + 5.0,
-            "{with:?} {without:?}"
-        );
+        assert!(with.evidence > without.evidence + 5.0, "{with:?} {without:?}");
         assert!((with.shelf - 61.0).abs() < 5.0 && (with.costs[0] - 240.0).abs() < 12.0);
     }
 

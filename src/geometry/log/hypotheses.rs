@@ -50,9 +50,27 @@ fn magnitude(size: u64, small_device: bool) -> f64 {
     }
 }
 
-/// Weight of an odd factor that is the factor of all lines of all scans. Such scans cannot tell a unit
-/// of 2 MiB from one of 10 MiB, and whoever chose their block size suspected the latter.
-const SUSPECTED: f64 = 0.5;
+/// An odd factor that somebody scanned for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Suspicion {
+    /// All scans are of powers of two.
+    None,
+    /// Some lines are of this factor.
+    Also(u64),
+    /// All lines are. Such scans cannot tell a unit of 2 MiB from one of 10 MiB.
+    Only(u64),
+}
+
+impl Suspicion {
+    /// Whoever chose the block size had a reason.
+    fn weight(self, odd: u64) -> Option<f64> {
+        match self {
+            Suspicion::Also(factor) if factor == odd => Some(0.2),
+            Suspicion::Only(factor) if factor == odd => Some(0.5),
+            _ => None,
+        }
+    }
+}
 
 /// What an open-AU test with every second line slow says about its unit, and about twice of it.
 const TOO_SMALL: f64 = 0.4;
@@ -62,7 +80,7 @@ const TOO_SMALL_DOUBLED: f64 = 3.0;
 pub(super) fn hypotheses(
     capacity: Option<Bytes>,
     below: Bytes,
-    suspected: Option<u64>,
+    suspicion: Suspicion,
     reported: &Reported,
     too_small: &[Bytes],
 ) -> Vec<Hypothesis> {
@@ -70,11 +88,7 @@ pub(super) fn hypotheses(
     let small_device = capacity.map_or(below.get() < 32 * MIB, |capacity| capacity.get() < GIB);
     let mut all = Vec::new();
     for (odd, weight) in ODD_FACTORS {
-        let odd_weight = if suspected == Some(odd) && odd > 1 {
-            SUSPECTED
-        } else {
-            weight
-        };
+        let odd_weight = suspicion.weight(odd).unwrap_or(weight);
         let mut size = odd * 64 * KIB;
         while size <= LARGEST && size < below.get() {
             let unit = Bytes(size);
@@ -110,8 +124,8 @@ fn push_variants(all: &mut Vec<Hypothesis>, odd: u64, unit: Bytes, weight: f64) 
     if odd % 3 == 0 {
         phases.extend([(size / 3, PHASE), (size / 3 * 2, PHASE)]);
     }
-    let total: f64 =
-        sub_units.iter().map(|(_, w)| w).sum::<f64>() * phases.iter().map(|(_, w)| w).sum::<f64>();
+    let total: f64 = sub_units.iter().map(|(_, w)| w).sum::<f64>()
+        * phases.iter().map(|(_, w)| w).sum::<f64>();
     for (sub_unit, sub_weight) in sub_units {
         for (phase, phase_weight) in &phases {
             // Sub-unit boundaries have to run through those of the unit.
@@ -135,13 +149,7 @@ mod tests {
     use super::*;
 
     fn all() -> Vec<Hypothesis> {
-        hypotheses(
-            Some(Bytes::gib(4)),
-            Bytes::mib(128),
-            None,
-            &Reported::default(),
-            &[],
-        )
+        hypotheses(Some(Bytes::gib(4)), Bytes::mib(128), Suspicion::None, &Reported::default(), &[])
     }
 
     #[test]
@@ -153,19 +161,10 @@ mod tests {
     #[test]
     fn powers_of_two_lead_and_odd_units_are_there() {
         let prior = |size: Bytes| {
-            all()
-                .iter()
-                .filter(|h| h.grid.size == size)
-                .map(|h| h.prior.exp())
-                .sum::<f64>()
+            all().iter().filter(|h| h.grid.size == size).map(|h| h.prior.exp()).sum::<f64>()
         };
         assert!(prior(Bytes::mib(4)) > 10.0 * prior(Bytes::mib(12)));
-        for size in [
-            Bytes::kib(1536),
-            Bytes::mib(10),
-            Bytes::mib(14),
-            Bytes::mib(18),
-        ] {
+        for size in [Bytes::kib(1536), Bytes::mib(10), Bytes::mib(14), Bytes::mib(18)] {
             assert!(prior(size) > 0.0, "{size}");
         }
         assert_eq!(prior(Bytes::mib(128)), 0.0);

@@ -77,14 +77,8 @@ pub(super) fn units_too_small(runs: &[&OpenAuRun]) -> Vec<Bytes> {
                 .filter(|line| line.size >= SMALLEST_JUDGED)
                 .map(|line| line.bytes_per_second)
                 .collect();
-            let up: Vec<bool> = rates
-                .windows(2)
-                .map(|pair| pair[1] > TWICE * pair[0])
-                .collect();
-            let down: Vec<bool> = rates
-                .windows(2)
-                .map(|pair| pair[0] > TWICE * pair[1])
-                .collect();
+            let up: Vec<bool> = rates.windows(2).map(|pair| pair[1] > TWICE * pair[0]).collect();
+            let down: Vec<bool> = rates.windows(2).map(|pair| pair[0] > TWICE * pair[1]).collect();
             let alternates = |even: &[bool], odd: &[bool]| {
                 (0..even.len()).all(|i| if i % 2 == 0 { even[i] } else { odd[i] })
             };
@@ -202,13 +196,7 @@ fn levels(group: &[&Trialled]) -> Vec<Level> {
     let shared: Vec<Bytes> = group
         .iter()
         .max_by_key(|run| run.points.len())
-        .map(|run| {
-            run.points
-                .iter()
-                .map(|p| p.size)
-                .filter(|s| judged(run, *s))
-                .collect()
-        })
+        .map(|run| run.points.iter().map(|p| p.size).filter(|s| judged(run, *s)).collect())
         .unwrap_or_default();
     let shared: Vec<Bytes> = shared
         .into_iter()
@@ -253,10 +241,12 @@ fn decide(group: &[&Trialled]) -> Answer {
         .collect();
     let hard = open_au::limit(&trials);
     let levels = levels(group);
-    let soft = open_au::soft_limit(&levels);
-    let before_hard =
-        |last_fast: u32| hard.is_none_or(|hard| hard.at_most.is_none_or(|most| last_fast < most));
-    if let Some(soft) = soft.filter(|soft| before_hard(soft.last_fast)) {
+    let soft = open_au::soft_step(&levels);
+    // A hard cliff lowers the level too: a soft step lies before it.
+    let before_cliff = |first_slow: u32| {
+        hard.is_some_and(|hard| hard.at_least.is_some_and(|fast| fast >= first_slow))
+    };
+    if let Some(soft) = soft.filter(|soft| soft.certain && before_cliff(soft.first_slow)) {
         return Answer {
             at_least: Some(soft.last_fast),
             at_most: Some(soft.first_slow - 1),
@@ -264,6 +254,21 @@ fn decide(group: &[&Trialled]) -> Answer {
             confidence: soft_confidence(soft.remains),
             evidence: vec![format!(
                 "from {} to {} open units the rate falls to {:.0} % and stays down, though smaller writes cost no more than before",
+                soft.last_fast,
+                soft.first_slow,
+                100.0 * soft.remains
+            )],
+        };
+    }
+    // A step in doubt, and no cliff behind it: nothing is claimed beyond the step.
+    if let Some(soft) = soft.filter(|_| hard.is_some_and(|hard| hard.at_most.is_none())) {
+        return Answer {
+            at_least: Some(soft.last_fast),
+            at_most: None,
+            cutoff: Cutoff::Gradual,
+            confidence: hard.map_or(0.0, |hard| hard.confidence),
+            evidence: vec![format!(
+                "between {} and {} open units the rate falls to {:.0} %: a limit, or a decline over the numbers that were skipped",
                 soft.last_fast,
                 soft.first_slow,
                 100.0 * soft.remains
@@ -367,9 +372,7 @@ fn count(runs: &[Trialled], erase_block: &EraseBlock) -> (OpenAu, bool) {
     } else {
         Verdict::Likely
     };
-    let exact = answer
-        .at_least
-        .filter(|limit| answer.at_most == Some(*limit));
+    let exact = answer.at_least.filter(|limit| answer.at_most == Some(*limit));
     let levels = levels(&group);
     let flat = answer.at_most.is_none()
         && levels.len() >= 2
@@ -410,27 +413,18 @@ fn random(
             flat,
         );
     }
-    let smallest = single
-        .iter()
-        .filter_map(|run| smallest_efficient(run, linear))
-        .min();
+    let smallest = single.iter().filter_map(|run| smallest_efficient(run, linear)).min();
     let evidence = match smallest {
         Some(size) => format!(
             "a single open unit already loses half of the rate per halving of the size: random writes reach half of the linear rate from {size} up"
         ),
-        None => {
-            "a single open unit already loses half of the rate per halving of the size".to_owned()
-        }
+        None => "a single open unit already loses half of the rate per halving of the size".to_owned(),
     };
     let confidence = single.iter().map(|run| run.slow).fold(1.0, f64::min);
     (
         RandomOpenAu {
             count: OpenAu {
-                verdict: if confidence >= 0.9 {
-                    Verdict::Likely
-                } else {
-                    Verdict::NotVisible
-                },
+                verdict: if confidence >= 0.9 { Verdict::Likely } else { Verdict::NotVisible },
                 unit_bytes: single.first().map(|run| run.unit),
                 confidence,
                 evidence: vec![evidence],
@@ -444,20 +438,18 @@ fn random(
 
 /// The smallest size from which on random writes reach half of the linear rate.
 fn smallest_efficient(run: &Trialled, linear: &[Trialled]) -> Option<Bytes> {
+    let fewest = linear.iter().map(|run| run.open).min();
     let linear_rate = |size: Bytes| {
         let rates: Vec<f64> = linear
             .iter()
-            .filter(|run| run.slow <= SLOW)
+            .filter(|run| Some(run.open) == fewest && run.slow <= SLOW)
             .flat_map(|run| &run.points)
             .filter(|point| point.size.get().abs_diff(size.get()) * 2 <= size.get())
             .map(|point| point.bytes_per_second)
             .collect();
         // Without a linear run its own best rate stands in.
         median(&rates).or_else(|| {
-            run.points
-                .iter()
-                .map(|p| p.bytes_per_second)
-                .max_by(f64::total_cmp)
+            run.points.iter().map(|p| p.bytes_per_second).max_by(f64::total_cmp)
         })
     };
     // The first lines carry the clean-up of earlier runs.

@@ -31,7 +31,11 @@ const BUMP: f64 = 0.4;
 const SECOND_FALL: f64 = 0.2;
 
 /// Infer the page.
-pub(super) fn infer(scans: &[&AlignScan], runs: &[&OpenAuRun], erase_block: &EraseBlock) -> Page {
+pub(super) fn infer(
+    scans: &[&AlignScan],
+    runs: &[&OpenAuRun],
+    erase_block: &EraseBlock,
+) -> Page {
     match from_reads(scans, erase_block) {
         Reading::Step(page) => page,
         Reading::NoStep(evidence) => Page {
@@ -59,30 +63,42 @@ enum Reading {
     Unreadable(Option<String>),
 }
 
-/// One alignment and what the scans show there, in microseconds.
+/// The power-of-two part of an alignment, and what the scans show there, in microseconds. A page of
+/// `2^k` bytes has boundaries at all places of an alignment whose power-of-two part is `2^k` or more,
+/// whatever its odd factor.
 struct Line {
     align: Bytes,
     cost: f64,
 }
 
-fn lines(scans: &[&AlignScan]) -> Vec<Line> {
-    let mut aligns: Vec<Bytes> = scans
-        .iter()
-        .flat_map(|scan| scan.lines.iter().map(|line| line.align))
-        .collect();
+fn power_part(align: Bytes) -> Bytes {
+    Bytes(1 << align.get().trailing_zeros().min(63))
+}
+
+fn odd_part(align: Bytes) -> u64 {
+    align.get() / power_part(align).get()
+}
+
+/// The lines of one odd factor.
+fn lines(scans: &[&AlignScan], odd: u64) -> Vec<Line> {
+    let family = || {
+        scans
+            .iter()
+            .flat_map(|scan| &scan.lines)
+            .filter(|line| odd_part(line.align) == odd)
+    };
+    let mut aligns: Vec<Bytes> = family().map(|line| line.align).collect();
     aligns.sort_unstable_by(|a, b| b.cmp(a));
     aligns.dedup();
     aligns
         .into_iter()
         .filter_map(|align| {
-            let costs: Vec<f64> = scans
-                .iter()
-                .flat_map(|scan| &scan.lines)
+            let costs: Vec<f64> = family()
                 .filter(|line| line.align == align)
                 .map(|line| line.difference.nanos / 1e3)
                 .collect();
             Some(Line {
-                align,
+                align: power_part(align),
                 cost: median(&costs)?,
             })
         })
@@ -90,24 +106,23 @@ fn lines(scans: &[&AlignScan]) -> Vec<Line> {
 }
 
 fn from_reads(scans: &[&AlignScan], erase_block: &EraseBlock) -> Reading {
-    // Only power-of-two ladders that reach the page sizes.
-    let deep: Vec<&AlignScan> = scans
+    let reaches = |scan: &AlignScan, odd: u64| {
+        scan.lines
+            .iter()
+            .any(|line| odd_part(line.align) == odd && power_part(line.align) <= DEEP_ENOUGH)
+    };
+    // Powers of two first, then whatever ladder reaches the page sizes.
+    let odd = scans
         .iter()
-        .copied()
-        .filter(|scan| {
-            scan.lines
-                .last()
-                .is_some_and(|last| last.align <= DEEP_ENOUGH)
-                && scan
-                    .lines
-                    .iter()
-                    .all(|line| line.align.get().is_power_of_two())
-        })
-        .collect();
-    if deep.is_empty() {
+        .flat_map(|scan| scan.lines.iter().map(|line| odd_part(line.align)))
+        .filter(|odd| scans.iter().any(|scan| reaches(scan, *odd)))
+        .min();
+    let Some(odd) = odd else {
         return Reading::Unreadable(None);
-    }
-    let combined = lines(&deep);
+    };
+    let deep: Vec<&AlignScan> =
+        scans.iter().copied().filter(|scan| reaches(scan, odd)).collect();
+    let combined = lines(&deep, odd);
     let shelf_end = erase_block
         .bytes
         .map_or(SHELF_TO, |unit| Bytes(unit.get() / 2).min(SHELF_TO))
@@ -123,15 +138,10 @@ fn from_reads(scans: &[&AlignScan], erase_block: &EraseBlock) -> Reading {
         .filter_map(|line| Some(f64::midpoint(line.pre?.nanos, line.post?.nanos) / 1e3))
         .collect();
     let (Some(level), Some(base)) = (median(&shelf), median(&reads)) else {
-        return Reading::Unreadable(Some(
-            "the scan has no lines above the page sizes".to_owned(),
-        ));
+        return Reading::Unreadable(Some("the scan has no lines above the page sizes".to_owned()));
     };
     let repetition = repetition_error(&deep) / (deep.len() as f64).sqrt();
-    let scatter = deviation(&shelf)
-        .unwrap_or(0.0)
-        .max(repetition)
-        .max(0.002 * base);
+    let scatter = deviation(&shelf).unwrap_or(0.0).max(repetition).max(0.002 * base);
     if scatter > UNREADABLE * base {
         return Reading::Unreadable(Some(format!(
             "the lines of the scan scatter by {scatter:.0} µs, too much to show a page (read {base:.0} µs)"
@@ -147,29 +157,18 @@ fn from_reads(scans: &[&AlignScan], erase_block: &EraseBlock) -> Reading {
     let agreeing = deep
         .iter()
         .filter(|scan| {
-            step(&lines(&[scan]), level, least).is_some_and(|own| own.page == found.page)
+            step(&lines(&[scan], odd), level, least).is_some_and(|own| own.page == found.page)
         })
         .count();
     let sigmas = found.fall / scatter;
     Reading::Step(Page {
-        verdict: if agreeing >= 2 {
-            Verdict::Confirmed
-        } else {
-            Verdict::Likely
-        },
+        verdict: if agreeing >= 2 { Verdict::Confirmed } else { Verdict::Likely },
         bytes: Some(found.page),
         sub_page_bytes: found.sub_page,
-        confidence: if agreeing >= 2 {
-            0.995
-        } else {
-            1.0 - 0.1 * (LEAST_SIGMAS / sigmas).min(1.0)
-        },
+        confidence: if agreeing >= 2 { 0.995 } else { 1.0 - 0.1 * (LEAST_SIGMAS / sigmas).min(1.0) },
         evidence: vec![
             found.evidence(),
-            format!(
-                "{agreeing} of {} scans show the same step (scatter {scatter:.0} µs)",
-                deep.len()
-            ),
+            format!("{agreeing} of {} scans show the same step (scatter {scatter:.0} µs)", deep.len()),
         ],
     })
 }
@@ -217,8 +216,7 @@ fn step(lines: &[Line], level: f64, least: f64) -> Option<Step> {
     }
     // The lines from here up to the shelf: a gap between them and the shelf makes it a bump.
     let mut top = at;
-    while top > 0 && lines[top - 1].align <= LARGEST && lines[top - 1].cost > BUMP * lines[at].cost
-    {
+    while top > 0 && lines[top - 1].align <= LARGEST && lines[top - 1].cost > BUMP * lines[at].cost {
         top -= 1;
     }
     let isolated = top > 0 && level < BUMP * lines[at].cost && lines[top].align < LARGEST;
@@ -264,10 +262,7 @@ fn from_writes(runs: &[&OpenAuRun]) -> Page {
     let mut best: Option<(page::WriteKnee, usize)> = None;
     let mut tested = 0;
     let mut agreeing = 0;
-    for run in usable
-        .iter()
-        .filter(|run| run.nr.is_none() || run.nr == fewest)
-    {
+    for run in usable.iter().filter(|run| run.nr.is_none() || run.nr == fewest) {
         let Some(knee) = page::write_knee(&curve(run, LARGEST_WRITE)) else {
             continue;
         };
@@ -298,11 +293,7 @@ fn from_writes(runs: &[&OpenAuRun]) -> Page {
         ENOUGH
     );
     Page {
-        verdict: if told {
-            Verdict::Likely
-        } else {
-            Verdict::NotVisible
-        },
+        verdict: if told { Verdict::Likely } else { Verdict::NotVisible },
         bytes: told.then_some(knee.page),
         sub_page_bytes: None,
         confidence: if told { confidence } else { 0.0 },

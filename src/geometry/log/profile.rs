@@ -18,6 +18,14 @@ const UNIFORM: f64 = 0.577_350_269;
 /// are off the plateau by more than 10 %.
 const LONG_LADDER: Bytes = Bytes::mib(64);
 
+/// All profiles of a device, and what is open about how their reads were placed.
+#[derive(Clone, Debug)]
+pub(super) struct Profiles {
+    pub profiles: Vec<Profile>,
+    /// Probabilities of the scenarios; they add up to one.
+    pub scenarios: Vec<f64>,
+}
+
 /// Comparable scans.
 #[derive(Clone, Debug)]
 pub(super) struct Profile {
@@ -27,14 +35,14 @@ pub(super) struct Profile {
     pub scans: Vec<Vec<Point>>,
     /// How long a read takes, in microseconds.
     pub base: f64,
-    /// Where the reads lie; several when that is not known, with weights that add up to one.
-    pub places: Vec<(f64, Places)>,
+    /// Where the reads lie, in each scenario.
+    pub places: Vec<Places>,
     /// The lines are of `odd * 2^k` only; `None` for a ladder of several odd factors.
     pub odd: Option<u64>,
 }
 
 /// Combine scans into profiles.
-pub(super) fn profiles(scans: &[&AlignScan], capacity: Option<Bytes>) -> Vec<Profile> {
+pub(super) fn profiles(scans: &[&AlignScan], capacity: Option<Bytes>) -> Profiles {
     let mut groups: Vec<Vec<&AlignScan>> = Vec::new();
     for scan in scans {
         if scan.lines.len() < 2 {
@@ -48,10 +56,55 @@ pub(super) fn profiles(scans: &[&AlignScan], capacity: Option<Bytes>) -> Vec<Pro
             None => groups.push(vec![scan]),
         }
     }
-    groups
+    let scenarios = scenarios(&groups, capacity);
+    Profiles {
+        profiles: groups.iter().filter_map(|group| combine(group, &scenarios)).collect(),
+        scenarios: scenarios.iter().map(|scenario| scenario.probability).collect(),
+    }
+}
+
+/// What may be the case.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Scenario {
+    probability: f64,
+    /// `None`: nothing wraps, or it does not matter.
+    capacity: Option<Bytes>,
+    /// Private versions that interleave lines of 2^k and 3 * 2^k take the largest power of two for
+    /// spacing, not the top line.
+    power_spacing: bool,
+}
+
+fn scenarios(groups: &[Vec<&AlignScan>], capacity: Option<Bytes>) -> Vec<Scenario> {
+    let tops = || groups.iter().flatten().filter_map(|scan| scan.lines.first());
+    let capacities = match capacity {
+        Some(capacity) => vec![(1.0, Some(capacity))],
+        None => tops()
+            .map(|line| line.align)
+            .max()
+            .map_or(vec![(1.0, None)], unknown_capacity),
+    };
+    let interleaved = groups.iter().flatten().any(|scan| single_factor(scan).is_none());
+    let spacings: &[(f64, bool)] = if interleaved {
+        &[(0.5, false), (0.5, true)]
+    } else {
+        &[(1.0, false)]
+    };
+    capacities
         .iter()
-        .filter_map(|group| combine(group, capacity))
+        .flat_map(|(probability, capacity)| {
+            spacings.iter().map(move |(share, power_spacing)| Scenario {
+                probability: probability * share,
+                capacity: *capacity,
+                power_spacing: *power_spacing,
+            })
+        })
         .collect()
+}
+
+/// The odd factor that all lines of a scan share.
+fn single_factor(scan: &AlignScan) -> Option<u64> {
+    let first = odd_part(scan.lines.first()?.align);
+    scan.lines.iter().all(|line| odd_part(line.align) == first).then_some(first)
 }
 
 fn odd_part(bytes: Bytes) -> u64 {
@@ -75,14 +128,12 @@ fn micros(line: &AlignLine) -> Point {
     }
 }
 
-fn combine(group: &[&AlignScan], capacity: Option<Bytes>) -> Option<Profile> {
+fn combine(group: &[&AlignScan], scenarios: &[Scenario]) -> Option<Profile> {
     let all = || group.iter().flat_map(|scan| scan.lines.iter());
     let reads: Vec<f64> = all()
         .filter_map(|line| Some(f64::midpoint(line.pre?.nanos, line.post?.nanos) / 1e3))
         .collect();
-    let differences: Vec<f64> = all()
-        .map(|line| (line.difference.nanos / 1e3).abs())
-        .collect();
+    let differences: Vec<f64> = all().map(|line| (line.difference.nanos / 1e3).abs()).collect();
     // Without reads: differences are about a third of a read.
     let base = median(&reads).or_else(|| Some(3.0 * median(&differences)?))?;
     let top = all().map(|line| line.align).max()?;
@@ -125,7 +176,10 @@ fn combine(group: &[&AlignScan], capacity: Option<Bytes>) -> Option<Profile> {
         points,
         scans,
         base: base.max(f64::MIN_POSITIVE),
-        places: places(group, top, complete, odd, capacity),
+        places: scenarios
+            .iter()
+            .map(|scenario| places(group, top, complete, odd, *scenario))
+            .collect(),
         odd,
     })
 }
@@ -156,13 +210,10 @@ fn places(
     top: Bytes,
     complete: bool,
     odd: Option<u64>,
-    capacity: Option<Bytes>,
-) -> Vec<(f64, Places)> {
-    let smallest = group
-        .iter()
-        .flat_map(|scan| scan.lines.iter().map(|line| line.align))
-        .min()
-        .unwrap_or(top);
+    scenario: Scenario,
+) -> Places {
+    let aligns = || group.iter().flat_map(|scan| scan.lines.iter().map(|line| line.align));
+    let smallest = aligns().min().unwrap_or(top);
     let blocksize = group
         .iter()
         .find_map(|scan| scan.request.blocksize.filter(|_| scan.request.has_command))
@@ -176,21 +227,11 @@ fn places(
         blocksize,
     };
     if odd.is_none() {
-        // A private version with interleaved lines: what it used as spacing is not known, nor how
-        // it wrapped.
-        let power = group
-            .iter()
-            .flat_map(|scan| scan.lines.iter().map(|line| line.align))
-            .filter(|align| odd_part(*align) == 1)
-            .max()
-            .unwrap_or(top);
-        return vec![
-            (0.5, with(top, PLACES, None)),
-            (0.5, with(power, PLACES, None)),
-        ];
+        let power = aligns().filter(|align| odd_part(*align) == 1).max().unwrap_or(top);
+        return with(if scenario.power_spacing { power } else { top }, PLACES, None);
     }
-    let Some(capacity) = capacity else {
-        return unknown_capacity(top, with);
+    let Some(capacity) = scenario.capacity else {
+        return with(top, PLACES, None);
     };
     // The smallest odd * 2^k that is at least a seventh of the capacity.
     let seventh = capacity.get().div_ceil(u64::from(PLACES));
@@ -202,40 +243,47 @@ fn places(
         }
     }
     let share = capacity.get() / top.get().max(1);
-    let of_old = complete && (16..=32).contains(&share);
-    if of_old {
-        vec![(1.0, with(top, PLACES_OF_OLD, Some(capacity)))]
+    if complete && (16..=32).contains(&share) {
+        with(top, PLACES_OF_OLD, Some(capacity))
     } else if complete && top.get() != spacing {
         // Neither version: a partition, or another device's capacity.
-        vec![(1.0, with(top, PLACES, None))]
+        with(top, PLACES, None)
     } else {
-        vec![(1.0, with(Bytes(spacing), PLACES, Some(capacity)))]
+        with(Bytes(spacing), PLACES, Some(capacity))
     }
 }
 
-/// The capacity lies between 3.5 and 7 times the top alignment. How many places wrap, and to which
-/// residue of an odd unit, is open: no wrapping, or capacities that stand for the cases. Capacities
-/// are taken to be spread evenly in their logarithm.
-fn unknown_capacity(
-    top: Bytes,
-    with: impl Fn(Bytes, u32, Option<Bytes>) -> Places,
-) -> Vec<(f64, Places)> {
-    let mut variants = vec![(0.45, with(top, PLACES, None))];
-    // Residues 1 and 2 modulo 3 of a whole number of power-of-two units.
-    let unit = (top.get() / 64).max(1);
-    for (quarters, weight) in [(15u64, 0.19), (18, 0.32), (22, 0.26)] {
+/// The capacity lies between 3.5 and 7 times the top alignment. How many places wrap is open, and what
+/// remains of the capacity beyond whole units: nothing, or capacities that stand for the other
+/// cases. Sizes are taken to be spread evenly in their logarithm.
+fn unknown_capacity(top: Bytes) -> Vec<(f64, Option<Bytes>)> {
+    /// Whole in every unit, off by a third, off by half of some power of two.
+    const WHOLE: f64 = 0.5;
+    const THIRDS: f64 = 0.2;
+    const HALVES: f64 = 0.3;
+    /// Quarters of the top alignment that stand for three, two, one wrapped place, with the share of
+    /// all capacities that wrap.
+    const WRAPS: [(u64, f64); 3] = [(15, 0.25), (18, 0.41), (22, 0.34)];
+    const HALF_UNITS: [Bytes; 4] = [Bytes::mib(2), Bytes::mib(4), Bytes::mib(8), Bytes::mib(16)];
+    let mut cases = vec![(WHOLE, None)];
+    let largest = top.get() / 64;
+    let halves: Vec<u64> =
+        HALF_UNITS.iter().map(|half| half.get()).filter(|half| *half <= largest).collect();
+    for (quarters, share) in WRAPS {
         let Some(near) = (top.get() / 4).checked_mul(quarters) else {
             continue;
         };
-        let units = near / unit;
+        // 1 and 2 modulo 3 of a large power-of-two unit.
+        let unit = largest.max(1);
         for residue in [1, 2] {
-            let units = units - units % 3 + residue;
-            // A power of two times an odd number of units keeps 2^k grids whole.
-            variants.push((
-                0.55 * weight / 0.77 / 2.0,
-                with(top, PLACES, Some(Bytes(units * unit))),
-            ));
+            let units = near / unit / 3 * 3 + residue;
+            cases.push((THIRDS * share / 2.0, Some(Bytes(units * unit))));
+        }
+        for half in &halves {
+            let capacity = Bytes(near / (2 * half) * 2 * half + half);
+            cases.push((HALVES * share / halves.len() as f64, Some(capacity)));
         }
     }
-    variants
+    let total: f64 = cases.iter().map(|(weight, _)| weight).sum();
+    cases.iter().map(|(weight, capacity)| (weight / total, *capacity)).collect()
 }

@@ -87,23 +87,32 @@ impl<'a> Words<'a> {
         (!self.word.is_empty()).then_some(Token::Word(&self.word))
     }
 
-    /// Whether the unreadable mark just read stands where a micro sign belongs: between a digit and
-    /// the `s` that ends the word. Elsewhere the same mark is padding. A micro sign that was decoded
-    /// wrongly twice leaves several marks, which are skipped.
+    /// Whether the unreadable mark just read is a micro sign, or part of one that was decoded wrongly:
+    /// behind a digit, before the `s` that ends the word, or with a micro sign that ends the word.
+    /// Elsewhere the same mark is padding.
     fn is_lost_micro(&mut self) -> bool {
         if !self.word.ends_with(|c: char| c.is_ascii_digit()) {
             return false;
         }
+        let ends = |glyph: Option<u8>| glyph.is_none_or(|glyph| !glyph.is_ascii_alphanumeric());
         let mut ahead = self.glyphs;
+        let mut micro = false;
+        // A micro sign decoded wrongly twice is four marks.
         for _ in 0..6 {
             let before = ahead;
             match ahead.next() {
-                Some(UNREADABLE | b'u') => {}
-                Some(b's') if !ahead.next().is_some_and(|g| g.is_ascii_alphanumeric()) => {
-                    self.glyphs = before;
-                    return true;
+                Some(UNREADABLE) => {}
+                Some(b'u') => micro = true,
+                glyph => {
+                    let is_unit = match glyph {
+                        Some(b's') => ends(ahead.next()),
+                        other => micro && ends(other),
+                    };
+                    if is_unit {
+                        self.glyphs = before;
+                    }
+                    return is_unit;
                 }
-                _ => return false,
             }
         }
         false
@@ -188,6 +197,7 @@ mod tests {
             words("735Âµs 7Ã\u{82}Âµs 9&micro;s"),
             ["735us", "7us", "9us"]
         );
+        assert_eq!(words("1e+03Âµ x 1e+03? y"), ["1e+03u", "x", "1e+03", "y"]);
         assert_eq!(words("7?sda"), ["7", "sda"]);
     }
 

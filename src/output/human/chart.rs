@@ -20,9 +20,9 @@ pub(super) fn chart(report: &Report, text: &mut Text) {
     text.wrapped(
         "  ",
         &match phase {
-            Bytes::ZERO => "A boundary belongs to the largest size that it is a multiple of.".to_owned(),
+            Bytes::ZERO => "Each counts with the largest size that divides its place.".to_owned(),
             _ => format!(
-                "A boundary belongs to the largest size that it is a multiple of, counted from {phase}."
+                "Each counts with the largest size that divides its place, seen from {phase}."
             ),
         },
     );

@@ -51,7 +51,7 @@ impl Text {
         let paragraph = ascii(paragraph);
         let mut line = first.to_owned();
         let mut is_empty = true;
-        for word in paragraph.split_whitespace() {
+        for word in unbroken(&paragraph) {
             if !is_empty && line.len() + 1 + word.len() > WIDTH {
                 self.0 += line.trim_end();
                 self.0.push('\n');
@@ -78,6 +78,25 @@ impl Text {
             self.line(&format!("      {what}"));
         }
     }
+}
+
+/// The words of a paragraph; a number and its unit are one.
+fn unbroken(paragraph: &str) -> Vec<String> {
+    const UNITS: [&str; 12] = [
+        "B", "KiB", "MiB", "GiB", "TiB", "kB", "MB", "GB", "TB", "us", "ms", "s",
+    ];
+    let mut words: Vec<String> = Vec::new();
+    for word in paragraph.split_whitespace() {
+        let is_unit = UNITS.contains(&word.trim_end_matches([',', ';', '.', ':', ')']));
+        match words.last_mut() {
+            Some(number) if is_unit && number.ends_with(|c: char| c.is_ascii_digit()) => {
+                number.push(' ');
+                *number += word;
+            }
+            _ => words.push(word.to_owned()),
+        }
+    }
+    words
 }
 
 /// Everything as printable ASCII: names come from devices and may hold anything, also what moves a
@@ -154,6 +173,15 @@ mod tests {
         assert!(lines[0].len() <= WIDTH && lines[0].len() > WIDTH - 5);
         // What cannot be broken is not cut.
         assert_eq!(lines[3].len(), 104);
+    }
+
+    #[test]
+    fn a_number_is_not_parted_from_its_unit() {
+        let words = unbroken("at 4 MiB, 12 places of 1.5 s (± 3 us) are 4 bytes");
+        assert_eq!(
+            words,
+            ["at", "4 MiB,", "12", "places", "of", "1.5 s", "(±", "3 us)", "are", "4", "bytes"]
+        );
     }
 
     #[test]
