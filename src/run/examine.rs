@@ -35,7 +35,7 @@ pub fn examine(name: &str, seed: u64, time_limit: Duration) -> Result<Examined, 
     }
     let interrupted = interrupt::listen()?;
     let begun = Instant::now();
-    let progress = Progress::begin(name, time_limit, opened.is_simulated());
+    let mut progress = Progress::begin(name, time_limit, opened.is_simulated());
     let options = Options {
         time_limit,
         seed,
@@ -44,11 +44,11 @@ pub fn examine(name: &str, seed: u64, time_limit: Duration) -> Result<Examined, 
     let scanned = scan::scan(opened.device(), options, &interrupted, &mut |now| {
         progress.show(&now);
     });
-    progress.end();
+    let stage = stage(&scanned, progress.end());
     let mut trouble = scanned
         .stop
         .as_ref()
-        .and_then(|stop| of_stop(name, stop, in_words(&scanned)));
+        .and_then(|stop| of_stop(name, stop, stage));
     let mut report = of_scan(facts, scanned, begun.elapsed());
     name_the_users(&mut report, &opened);
     if trouble.is_none() && opened.was_exchanged() {
@@ -124,8 +124,8 @@ fn distrust(report: &mut Report) {
 }
 
 /// What the scan was doing when it ended.
-fn in_words(scanned: &Scanned) -> &'static str {
-    if scanned.cost.reads <= scanned.noise_reads {
+fn stage(scanned: &Scanned, noise_reads: u64) -> &'static str {
+    if scanned.cost.reads <= noise_reads {
         "while measuring how much read times scatter"
     } else {
         "while looking for boundaries"

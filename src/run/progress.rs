@@ -12,6 +12,7 @@ use std::time::Duration;
 pub struct Progress {
     bar: ProgressBar,
     limit: Duration,
+    noise_reads: Option<u64>,
 }
 
 impl Progress {
@@ -37,11 +38,16 @@ impl Progress {
         }
         bar.set_message("stage 1 of 2: how much read times scatter");
         bar.tick();
-        Progress { bar, limit }
+        Progress {
+            bar,
+            limit,
+            noise_reads: None,
+        }
     }
 
     /// Between two batches. The first call ends the noise stage.
-    pub fn show(&self, now: &scan::Progress) {
+    pub fn show(&mut self, now: &scan::Progress) {
+        self.noise_reads.get_or_insert(now.cost.reads);
         let standing = if now.standing.is_empty() {
             String::new()
         } else {
@@ -56,8 +62,9 @@ impl Progress {
         self.bar.tick();
     }
 
-    /// The scan is over: the line goes.
-    pub fn end(self) {
+    /// The scan is over: the line goes. Gives the number of reads of the first stage.
+    pub fn end(self) -> u64 {
         self.bar.finish_and_clear();
+        self.noise_reads.unwrap_or(u64::MAX)
     }
 }

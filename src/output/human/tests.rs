@@ -91,7 +91,7 @@ fn a_report_begins_with_the_verdict_and_ends_with_what_to_run_next() {
             "but 4 MiB behind it.",
             "Why\n  - a read takes 250 us longer",
             "Extra time of a read across a boundary",
-            "counted from 4 MiB.",
+            "seen from 4 MiB.",
             "12 MiB  ########################     252 us   10 places  <- erase block",
             "4 MiB  ########                    81.0 us   10 places  <- sub-unit",
             "Sizes\n",

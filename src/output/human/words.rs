@@ -61,7 +61,7 @@ impl Text {
             if !is_empty {
                 line.push(' ');
             }
-            line += word;
+            line += &word;
             is_empty = false;
         }
         self.0 += line.trim_end();
@@ -180,7 +180,9 @@ mod tests {
         let words = unbroken("at 4 MiB, 12 places of 1.5 s (± 3 us) are 4 bytes");
         assert_eq!(
             words,
-            ["at", "4 MiB,", "12", "places", "of", "1.5 s", "(±", "3 us)", "are", "4", "bytes"]
+            [
+                "at", "4 MiB,", "12", "places", "of", "1.5 s", "(±", "3 us)", "are", "4", "bytes"
+            ]
         );
     }
 
