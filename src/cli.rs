@@ -62,13 +62,13 @@ pub enum Command {
   sudo flashfit scan /dev/sdX
   flashfit scan sim:corsair-voyager --report stick.json")]
     Scan(ScanArgs),
-    /// Report from saved flashbench output, or from the samples of an earlier scan
+    /// Report from saved flashbench output
     ///
     /// Understands the output of flashbench --align, --open-au and --find-fat as it is found in
     /// mails: quoted, run together, cut off. All files are of one device and give one report.
     #[command(after_help = "Examples:
   flashfit analyze align.log open-au.log --capacity 31914983424B
-  flashfit analyze samples.jsonl --json")]
+  flashfit analyze mail.txt --report stick.json")]
     Analyze(AnalyzeArgs),
     /// Propose a partition table that fits
     ///
@@ -120,9 +120,6 @@ pub struct ScanArgs {
     /// Also save the report as JSON in FILE, for plan --report
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
-    /// Save every timed access in FILE as JSON Lines, for analyze
-    #[arg(long, value_name = "FILE")]
-    pub samples: Option<PathBuf>,
     /// Print the report as JSON
     #[arg(long)]
     pub json: bool,
@@ -131,7 +128,7 @@ pub struct ScanArgs {
 /// Options of `analyze`.
 #[derive(Clone, Debug, PartialEq, Eq, Args)]
 pub struct AnalyzeArgs {
-    /// Logs or samples files of one device; - reads stdin
+    /// Logs of one device; - reads stdin
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Size of the device, when the log does not tell it; it makes the answer more certain

@@ -2,12 +2,11 @@
 
 use clap::Parser;
 use flashfit::cli::{self, Cli};
-use flashfit::error::{Error, ExitCode};
-use std::io::Write;
+use flashfit::run;
 
 fn main() -> std::process::ExitCode {
     let ended = match Cli::try_parse() {
-        Ok(cli) => flashfit::run::run(cli),
+        Ok(cli) => run::run(cli),
         Err(error) => {
             let command = std::env::args_os().nth(1);
             match cli::usage_error(&error, command.as_deref().and_then(|word| word.to_str())) {
@@ -17,14 +16,9 @@ fn main() -> std::process::ExitCode {
             }
         }
     };
-    let code = match ended {
-        Ok(code) => code,
-        Err(Error::BrokenPipe) => ExitCode::Done,
-        Err(error) => {
-            // With stderr closed there is nobody left to tell; the exit code still does.
-            let _ = writeln!(std::io::stderr(), "flashfit: {error}");
-            error.exit_code()
-        }
-    };
+    let code = ended.unwrap_or_else(|error| {
+        run::complain(&error);
+        error.exit_code()
+    });
     code.into()
 }

@@ -67,13 +67,15 @@ impl Bytes {
 
     /// Whether `self` is a whole number of `unit`s. False for a unit of zero.
     pub fn is_multiple_of(self, unit: Bytes) -> bool {
-        unit.0 != 0 && self.0 % unit.0 == 0
+        unit.0 != 0 && self.0.is_multiple_of(unit.0)
     }
 
     /// The whole number of logical blocks, or `None` when there is a remainder.
     pub fn to_sectors(self, block: LogicalBlock) -> Option<Sectors> {
         let size = block.bytes().0;
-        (self.0 % size == 0).then_some(Sectors(self.0 / size))
+        self.0
+            .is_multiple_of(size)
+            .then_some(Sectors(self.0 / size))
     }
 }
 
@@ -85,7 +87,7 @@ impl fmt::Display for Bytes {
             [(1 << 40, "TiB"), (GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")];
         for (unit, name) in UNITS {
             let thousandths = u128::from(self.0) * 1000;
-            if self.0 >= unit && thousandths % u128::from(unit) == 0 {
+            if self.0 >= unit && thousandths.is_multiple_of(u128::from(unit)) {
                 let thousandths = thousandths / u128::from(unit);
                 let (whole, part) = (thousandths / 1000, thousandths % 1000);
                 let text = if part == 0 {

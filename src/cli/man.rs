@@ -262,7 +262,7 @@ fn safety(page: &mut Roff) {
          it to sfdisk: a new partition table makes the old partitions unreachable.\n\n\
          A mounted stick can be scanned. Its own traffic disturbs the timing, so the report carries a \
          warning and is at most \"likely\".\n\n\
-         --report and --samples replace the file they name.",
+         --report replaces the file that it names.",
     );
 }
 

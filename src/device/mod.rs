@@ -128,10 +128,10 @@ pub(crate) fn check_access(
     if length == 0 {
         return refuse("no bytes asked for");
     }
-    if at.get() % unit != 0 {
+    if !at.get().is_multiple_of(unit) {
         return refuse("the offset is no multiple of the logical block");
     }
-    if length % unit != 0 {
+    if !length.is_multiple_of(unit) {
         return refuse("the length is no multiple of the logical block");
     }
     match at.get().checked_add(length) {

@@ -1,13 +1,70 @@
-//! Puts the stages together, one file for each command. The only place, besides the terminal, that
-//! prints or looks at the wall clock.
+//! From the command line to the exit code: puts the stages together, one file for each command. The
+//! only place, besides the terminal, that prints or looks at the wall clock.
+//!
+//! | file | question |
+//! |---|---|
+//! | `list`, `scan_command`, `analyze`, `plan` | what does this command do? |
+//! | `source` | what is behind the name that was typed? |
+//! | `examine` | how does a device become a report? |
+//! | `scan` | how is a device scanned? |
+//! | `intent` | what do the words of the user mean for a layout? |
+//! | `interrupt` | was Ctrl-C pressed? |
+//! | `progress` | how far is it? |
+//! | `read_file`, `write_file` | how do reports get in and out? |
+//! | `entropy` | where do identifiers come from? |
+//! | `ending` | how does it end when several things went wrong? |
 
+mod analyze;
+mod ending;
+mod entropy;
+mod examine;
+mod intent;
+mod interrupt;
+mod list;
+mod plan;
+mod progress;
+mod read_file;
 pub mod scan;
+mod scan_command;
+mod source;
+mod write_file;
 
-use crate::cli::Cli;
+use crate::cli::{self, Cli, Command};
 use crate::error::{Error, ExitCode};
-/// x
+use std::io::Write;
+
+/// Do what was typed.
+///
 /// # Errors
-/// x
-pub fn run(_: Cli) -> Result<ExitCode, Error> {
-    Err(Error::failed("in work"))
+/// Whatever ended it early. What could be told all the same is printed before.
+pub fn run(cli: Cli) -> Result<ExitCode, Error> {
+    match cli.command {
+        Command::List(args) => list::list(&args),
+        Command::Scan(args) => scan_command::scan(&args),
+        Command::Analyze(args) => analyze::analyze(&args),
+        Command::Plan(args) => plan::plan(&args),
+        Command::Completions { shell } => print(&cli::completions(shell)).map(|()| ExitCode::Done),
+        Command::Man => print(cli::man::page().as_bytes()).map(|()| ExitCode::Done),
+    }
+}
+
+/// Put a result on stdout.
+fn print(result: &[u8]) -> Result<(), Error> {
+    let mut stdout = std::io::stdout().lock();
+    stdout
+        .write_all(result)
+        .and_then(|()| stdout.flush())
+        .map_err(|error| Error::from_stdout(&error))
+}
+
+/// Put something beside the result on stderr. With stderr closed there is nobody left to tell.
+fn tell(text: &str) {
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}
+
+/// Put an error on stderr, on one line. A reader of stdout that went away is none.
+pub fn complain(error: &Error) {
+    if *error != Error::BrokenPipe {
+        tell(&format!("flashfit: {error}\n"));
+    }
 }

@@ -99,7 +99,7 @@ impl FromStr for Size {
             let scale = 10u128.pow(u32::try_from(fraction.len()).map_err(|_| no_number())?);
             // Overflow is impossible to miss: digits < 10^20 < 2^67 and unit_size <= 2^40.
             let scaled = digits * unit_size;
-            if scaled % scale != 0 {
+            if !scaled.is_multiple_of(scale) {
                 return Err(SizeError::Inexact(trimmed.to_owned()));
             }
             total += scaled / scale;

@@ -16,6 +16,8 @@
 // Every test file uses only some of these.
 #![allow(dead_code)]
 
+pub mod program;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 

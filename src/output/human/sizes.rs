@@ -1,0 +1,115 @@
+//! The three sizes that are easily mixed up, each with its own name.
+
+use super::words::Text;
+use crate::geometry::Verdict;
+use crate::output::report::Report;
+use crate::units::Bytes;
+
+/// Where the second column begins.
+const COLUMN: usize = 28;
+
+/// Smallest efficient write, erase block, alignment to use.
+pub(super) fn sizes(report: &Report, text: &mut Text) {
+    text.heading("Sizes");
+    row(text, "smallest efficient write", &smallest_write(report));
+    row(text, "erase block", &erase_block(report));
+    row(text, "alignment to use", &alignment(report));
+    row(text, "", &format!("because: {}", report.alignment.reason));
+}
+
+fn row(text: &mut Text, name: &str, value: &str) {
+    let indent = " ".repeat(COLUMN);
+    text.hanging(
+        &format!("  {name:<width$}", width = COLUMN - 2),
+        &indent,
+        value,
+    );
+}
+
+fn smallest_write(report: &Report) -> String {
+    let page = &report.geometry.page;
+    match (page.bytes.filter(|_| page.verdict.is_told()), page.verdict) {
+        (Some(bytes), verdict) => {
+            let sub = page
+                .sub_page_bytes
+                .map(|sub| format!(", with a step at {sub}"))
+                .unwrap_or_default();
+            format!("{bytes} ({verdict}){sub}")
+        }
+        (None, Verdict::NotTested) => "not tested: only writes show it".to_owned(),
+        (None, _) => "could not be told".to_owned(),
+    }
+}
+
+fn erase_block(report: &Report) -> String {
+    let found = &report.geometry.erase_block;
+    let mut value = match (
+        found.bytes.filter(|_| found.verdict.is_told()),
+        found.verdict,
+    ) {
+        (Some(bytes), verdict) => format!("{bytes} ({verdict})"),
+        (None, Verdict::NotTested) => "not tested".to_owned(),
+        (None, _) => "could not be told".to_owned(),
+    };
+    if let Some(phase) = found.phase_bytes.filter(|phase| *phase != Bytes::ZERO) {
+        value += &format!(", boundaries from {phase} on");
+    }
+    if let Some(sub) = found.sub_unit_bytes {
+        value += &format!(", with sub-units of {sub}");
+    }
+    if let Some(second) = found.runner_up_bytes {
+        value += &if found.verdict.is_told() {
+            format!("; the next best guess is {second}")
+        } else {
+            format!("; the best guess is {second}")
+        };
+    }
+    value
+}
+
+fn alignment(report: &Report) -> String {
+    let grid = report.alignment.alignment;
+    let block = report.device.logical_block.bytes();
+    let sectors = |size: Bytes| size.get() / block.get();
+    let mut value = format!(
+        "{} = {} sectors of {} bytes",
+        mib(grid.grain()),
+        sectors(grid.grain()),
+        block.get()
+    );
+    if grid.phase() != Bytes::ZERO {
+        value += &format!(
+            ", beginning at {} = sector {}",
+            mib(grid.phase()),
+            sectors(grid.phase())
+        );
+    }
+    value
+}
+
+/// In MiB where that is exact to three decimals.
+fn mib(size: Bytes) -> String {
+    let thousandths = u128::from(size.get()) * 1000;
+    let unit = u128::from(Bytes::mib(1).get());
+    if thousandths.is_multiple_of(unit) {
+        let thousandths = thousandths / unit;
+        let text = format!("{}.{:03}", thousandths / 1000, thousandths % 1000);
+        format!("{} MiB", text.trim_end_matches('0').trim_end_matches('.'))
+    } else {
+        size.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_alignment_is_in_mebibytes() {
+        assert_eq!(mib(Bytes::mib(48)), "48 MiB");
+        assert_eq!(mib(Bytes::kib(1536)), "1.5 MiB");
+        assert_eq!(mib(Bytes::kib(512)), "0.5 MiB");
+        assert_eq!(mib(Bytes::gib(2)), "2048 MiB");
+        assert_eq!(mib(Bytes(512)), "512 B");
+    }
+}

@@ -1,0 +1,221 @@
+//! Words, numbers and lines of the report for people.
+
+use crate::units::Bytes;
+
+/// The right margin.
+const WIDTH: usize = 80;
+
+/// The report as it grows.
+pub(super) struct Text(String);
+
+impl Text {
+    pub(super) fn new() -> Text {
+        Text(String::new())
+    }
+
+    pub(super) fn finish(self) -> String {
+        self.0
+    }
+
+    /// One line as it is.
+    pub(super) fn line(&mut self, line: &str) {
+        self.0 += ascii(line).trim_end();
+        self.0.push('\n');
+    }
+
+    /// An empty line.
+    pub(super) fn gap(&mut self) {
+        self.0.push('\n');
+    }
+
+    /// An empty line and a title.
+    pub(super) fn heading(&mut self, title: &str) {
+        self.gap();
+        self.line(title);
+    }
+
+    /// A paragraph, every line indented.
+    pub(super) fn wrapped(&mut self, indent: &str, paragraph: &str) {
+        self.hanging(indent, indent, paragraph);
+    }
+
+    /// One sentence each, with a dash.
+    pub(super) fn items(&mut self, sentences: &[String]) {
+        for sentence in sentences {
+            self.hanging("  - ", "    ", sentence);
+        }
+    }
+
+    /// A paragraph whose first line begins differently from the others.
+    pub(super) fn hanging(&mut self, first: &str, others: &str, paragraph: &str) {
+        let paragraph = ascii(paragraph);
+        let mut line = first.to_owned();
+        let mut is_empty = true;
+        for word in unbroken(&paragraph) {
+            if !is_empty && line.len() + 1 + word.len() > WIDTH {
+                self.0 += line.trim_end();
+                self.0.push('\n');
+                line = others.to_owned();
+                is_empty = true;
+            }
+            if !is_empty {
+                line.push(' ');
+            }
+            line += &word;
+            is_empty = false;
+        }
+        self.0 += line.trim_end();
+        self.0.push('\n');
+    }
+
+    /// A command to type, and what it does. Never broken, so that it can be copied.
+    pub(super) fn command(&mut self, command: &str, what: &str) {
+        let line = format!("  {command:<40}  {what}");
+        if line.len() <= WIDTH {
+            self.line(&line);
+        } else {
+            self.line(&format!("  {command}"));
+            self.line(&format!("      {what}"));
+        }
+    }
+}
+
+/// The words of a paragraph; a number and its unit are one.
+fn unbroken(paragraph: &str) -> Vec<String> {
+    const UNITS: [&str; 12] = [
+        "B", "KiB", "MiB", "GiB", "TiB", "kB", "MB", "GB", "TB", "us", "ms", "s",
+    ];
+    let mut words: Vec<String> = Vec::new();
+    for word in paragraph.split_whitespace() {
+        let is_unit = UNITS.contains(&word.trim_end_matches([',', ';', '.', ':', ')']));
+        match words.last_mut() {
+            Some(number) if is_unit && number.ends_with(|c: char| c.is_ascii_digit()) => {
+                number.push(' ');
+                *number += word;
+            }
+            _ => words.push(word.to_owned()),
+        }
+    }
+    words
+}
+
+/// Everything as printable ASCII: names come from devices and may hold anything, also what moves a
+/// cursor.
+pub(super) fn ascii(text: &str) -> String {
+    text.chars()
+        .map(|c| match c {
+            ' '..='~' => c.to_string(),
+            // The two micro signs.
+            '\u{b5}' | '\u{3bc}' => "u".to_owned(),
+            '±' => "+-".to_owned(),
+            '×' => "x".to_owned(),
+            '·' => "*".to_owned(),
+            '–' => "-".to_owned(),
+            _ => c.escape_unicode().to_string(),
+        })
+        .collect()
+}
+
+/// A size as it is printed on the case, and exactly: `16.0 GB (16012804096 bytes)`.
+pub(super) fn amount(size: Bytes) -> String {
+    const UNITS: [(u64, &str); 4] = [
+        (1_000_000_000_000, "TB"),
+        (1_000_000_000, "GB"),
+        (1_000_000, "MB"),
+        (1_000, "kB"),
+    ];
+    let exact = format!("{} bytes", size.get());
+    match UNITS.into_iter().find(|(unit, _)| size.get() >= *unit) {
+        None => exact,
+        Some((unit, name)) => {
+            let tenths = size.get() / (unit / 10);
+            format!("{}.{} {name} ({exact})", tenths / 10, tenths % 10)
+        }
+    }
+}
+
+/// `1 read`, `2 reads`.
+pub(super) fn times(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+/// A time in the unit that suits it, three digits or so.
+pub(super) fn short_time(micros: f64) -> String {
+    match micros.abs() {
+        m if m >= 10_000.0 => format!("{:.1} ms", micros / 1000.0),
+        m if m >= 100.0 => format!("{micros:.0} us"),
+        _ => format!("{micros:.1} us"),
+    }
+}
+
+/// `text` as one word of a POSIX shell.
+pub(super) fn shell_word(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:=,@%#~".contains(c);
+    let needs_none = text.chars().all(plain) && !text.starts_with(['#', '~']);
+    if !text.is_empty() && needs_none {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paragraphs_are_broken_at_the_margin_and_hang() {
+        let mut text = Text::new();
+        text.items(&["word ".repeat(40), "x".repeat(100)]);
+        let text = text.finish();
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[0].starts_with("  - word") && lines[1].starts_with("    word"));
+        assert!(lines[0].len() <= WIDTH && lines[0].len() > WIDTH - 5);
+        // What cannot be broken is not cut.
+        assert_eq!(lines[3].len(), 104);
+    }
+
+    #[test]
+    fn a_number_is_not_parted_from_its_unit() {
+        let words = unbroken("at 4 MiB, 12 places of 1.5 s (± 3 us) are 4 bytes");
+        assert_eq!(
+            words,
+            [
+                "at", "4 MiB,", "12", "places", "of", "1.5 s", "(±", "3 us)", "are", "4", "bytes"
+            ]
+        );
+    }
+
+    #[test]
+    fn names_from_devices_cannot_move_the_cursor() {
+        assert_eq!(
+            ascii("4.2 µs ± 1\u{1b}[2J\n"),
+            "4.2 us +- 1\\u{1b}[2J\\u{a}"
+        );
+    }
+
+    #[test]
+    fn sizes_are_printed_as_on_the_case_and_exactly() {
+        assert_eq!(amount(Bytes(16_012_804_096)), "16.0 GB (16012804096 bytes)");
+        assert_eq!(amount(Bytes(999)), "999 bytes");
+        assert_eq!(
+            amount(Bytes(u64::MAX)),
+            "18446744.0 TB (18446744073709551615 bytes)"
+        );
+    }
+
+    #[test]
+    fn a_name_is_one_word_of_the_shell() {
+        assert_eq!(shell_word("sim:x#7"), "sim:x#7");
+        assert_eq!(shell_word("my stick's.json"), r"'my stick'\''s.json'");
+        assert_eq!(shell_word("#1"), "'#1'");
+    }
+
+    #[test]
+    fn times_have_about_three_digits() {
+        assert_eq!(short_time(3.25), "3.2 us");
+        assert_eq!(short_time(251.7), "252 us");
+        assert_eq!(short_time(12_345.0), "12.3 ms");
+        assert_eq!(short_time(-0.31), "-0.3 us");
+    }
+}

@@ -1,0 +1,198 @@
+//! A device in, a report out.
+
+use super::interrupt;
+use super::progress::Progress;
+use super::scan::{self, Options, Scanned};
+use super::source::{self, Opened};
+use crate::device::AccessError;
+use crate::error::{Error, ExitCode};
+use crate::geometry::{EraseBlock, Geometry, Verdict, Warning};
+use crate::measure::meter::Stop;
+use crate::output::report::{Cost, Report};
+use crate::topology::Facts;
+use std::time::{Duration, Instant};
+
+/// A report, and what went wrong on the way to it.
+pub struct Examined {
+    /// What is known.
+    pub report: Report,
+    /// Why it is less than it could be: interrupted, or the device failed.
+    pub trouble: Option<Error>,
+}
+
+/// Open a device read-only, scan it, and report.
+///
+/// # Errors
+/// A device that cannot be opened. One that fails later still gives a report.
+pub fn examine(name: &str, seed: u64, time_limit: Duration) -> Result<Examined, Error> {
+    let mut opened = source::open(name, seed)?;
+    let facts = opened.device().facts().clone();
+    if !opened.is_flash() {
+        return Ok(Examined {
+            report: of_image(facts),
+            trouble: None,
+        });
+    }
+    let interrupted = interrupt::listen()?;
+    let begun = Instant::now();
+    let mut progress = Progress::begin(name, time_limit, opened.is_simulated());
+    let options = Options {
+        time_limit,
+        seed,
+        in_use: !opened.uses().is_empty(),
+    };
+    let scanned = scan::scan(opened.device(), options, &interrupted, &mut |now| {
+        progress.show(&now);
+    });
+    let stage = stage(&scanned, progress.end());
+    let mut trouble = scanned
+        .stop
+        .as_ref()
+        .and_then(|stop| of_stop(name, stop, stage));
+    let mut report = of_scan(facts, scanned, begun.elapsed());
+    name_the_users(&mut report, &opened);
+    if trouble.is_none() && opened.was_exchanged() {
+        distrust(&mut report);
+        let what = format!("{name}: the medium was exchanged while it was scanned");
+        trouble = Some(Error::io(what).hint("scan the one that is in there now"));
+    }
+    Ok(Examined { report, trouble })
+}
+
+fn of_scan(facts: Facts, scanned: Scanned, wall_time: Duration) -> Report {
+    let cost = Cost {
+        device_time: scanned.cost.device_time,
+        wall_time,
+        reads: scanned.cost.reads,
+        bytes_read: scanned.cost.bytes_read,
+        stopped_by: Some(scanned.found.stopped_by),
+        ..Cost::default()
+    };
+    let mut report = Report::new(facts, scanned.geometry, cost);
+    report.warnings.extend(scanned.found.warnings);
+    report.chart = scanned.found.chart;
+    report
+}
+
+/// A plain file has no erase blocks: nothing is timed, and the alignment is the fallback.
+fn of_image(facts: Facts) -> Report {
+    let geometry = Geometry {
+        erase_block: EraseBlock {
+            evidence: vec![
+                "an image file is not a flash device: how long it takes to read tells nothing"
+                    .to_owned(),
+            ],
+            ..EraseBlock::default()
+        },
+        ..Geometry::default()
+    };
+    let mut report = Report::new(facts, geometry, Cost::default());
+    report.warnings.push(Warning::new(
+        "image_file",
+        "this is an image file, nothing was measured: scan the stick that it is meant for, and plan with --report",
+    ));
+    report
+}
+
+/// Say who uses the device, where the scan only knows that somebody does.
+fn name_the_users(report: &mut Report, opened: &Opened) {
+    let uses: Vec<String> = opened.uses().iter().map(ToString::to_string).collect();
+    if uses.is_empty() {
+        return;
+    }
+    report.warnings.retain(|warning| warning.code != "in_use");
+    report.warnings.push(Warning::new(
+        "in_use",
+        format!(
+            "the device is in use ({}): others may disturb the times, so nothing is called confirmed; to be sure, release it and scan again",
+            uses.join(", ")
+        ),
+    ));
+}
+
+/// Two media in one scan tell of neither.
+fn distrust(report: &mut Report) {
+    let found = &mut report.geometry.erase_block;
+    *found = EraseBlock {
+        verdict: Verdict::NotVisible,
+        evidence: vec!["the medium was exchanged during the scan: the times are of two".to_owned()],
+        ..EraseBlock::default()
+    };
+    let mut fresh = Report::new(report.device.clone(), report.geometry.clone(), report.cost);
+    fresh.warnings.append(&mut report.warnings);
+    *report = fresh;
+}
+
+/// What the scan was doing when it ended.
+fn stage(scanned: &Scanned, noise_reads: u64) -> &'static str {
+    if scanned.cost.reads <= noise_reads {
+        "while measuring how much read times scatter"
+    } else {
+        "while looking for boundaries"
+    }
+}
+
+/// The error of a scan that ended early, unless it ended by its own limit.
+fn of_stop(name: &str, stop: &Stop, stage: &str) -> Option<Error> {
+    let error = match stop {
+        Stop::TimeLimit => return None,
+        Stop::Interrupted => Error::new(
+            ExitCode::Interrupted,
+            format!("{name}: interrupted {stage}"),
+        )
+        .hint("the report holds what was known by then"),
+        Stop::Failed(error @ AccessError::Gone { .. }) => Error::io(format!(
+            "{name}: {error}, {stage}"
+        ))
+        .hint("plug it in again and repeat the scan; the report holds what was known by then"),
+        Stop::Failed(error) => Error::io(format!("{name}: {error}, {stage}"))
+            .hint("try another port or reader; the report holds what was known by then"),
+    };
+    Some(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::Transport;
+    use crate::units::{Bytes, LogicalBlock};
+
+    fn facts() -> Facts {
+        Facts::bare("x", Transport::Usb, Some(Bytes::gib(8)), LogicalBlock::B512)
+    }
+
+    #[test]
+    fn an_exchanged_medium_leaves_no_verdict_and_the_fallback_grid() {
+        let geometry = Geometry {
+            erase_block: EraseBlock {
+                verdict: Verdict::Confirmed,
+                bytes: Some(Bytes::mib(8)),
+                confidence: 1.0,
+                ..EraseBlock::default()
+            },
+            ..Geometry::default()
+        };
+        let mut report = Report::new(facts(), geometry, Cost::default());
+        report.warnings.push(Warning::new("unsteady", "kept"));
+        assert!(!report.alignment.fallback);
+        distrust(&mut report);
+        assert_eq!(report.geometry.erase_block.verdict, Verdict::NotVisible);
+        assert!(report.alignment.fallback && !report.is_told());
+        assert_eq!(report.warnings[0].code, "unsteady");
+    }
+
+    #[test]
+    fn only_a_time_limit_is_no_trouble() {
+        assert_eq!(of_stop("x", &Stop::TimeLimit, "while reading"), None);
+        let code = |stop| of_stop("x", &stop, "while reading").map(|error| error.exit_code());
+        assert_eq!(code(Stop::Interrupted), Some(ExitCode::Interrupted));
+        let gone = Stop::Failed(AccessError::Gone { at: 4096 });
+        let error = of_stop("sim:x", &gone, "while reading").unwrap();
+        assert_eq!(
+            error.to_string(),
+            "sim:x: the device went away at byte 4096, while reading; plug it in again and repeat the scan; \
+             the report holds what was known by then"
+        );
+        assert_eq!(error.exit_code(), ExitCode::Io);
+    }
+}

@@ -1,0 +1,83 @@
+//! What the words of the user mean for a layout.
+
+use crate::cli::{IntentArgs, TableChoice as TypedTable};
+use crate::error::Error;
+use crate::plan::intent::{
+    DiskIdChoice, Intent, KeepOut, PartitionIntent, PartitionSize, TableChoice,
+};
+use crate::plan::{PlanError, TableKind};
+
+/// The intent behind the options.
+///
+/// # Errors
+/// An option that makes no sense whatever the device: exit code 2.
+pub fn intent(typed: &IntentArgs) -> Result<Intent, Error> {
+    let usage = |error: String| Error::usage(error).hint("see: flashfit plan --help");
+    let mut partitions = Vec::new();
+    for spec in &typed.partitions {
+        partitions.push(spec.parse().map_err(|error| usage(one_line(&error)))?);
+    }
+    if let Some(fs) = &typed.fs {
+        let filesystem = fs.parse().map_err(usage)?;
+        partitions = vec![PartitionIntent::new(PartitionSize::Rest, filesystem)];
+    }
+    let disk_id = typed
+        .disk_id
+        .parse()
+        .map_err(|error| usage(one_line(&error)))?;
+    if disk_id == DiskIdChoice::Keep {
+        return Err(
+            Error::usage("--disk-id keep: this version does not read the present table").hint(
+                "name the identifier that it bears; this prints it: sudo sfdisk --disk-id DEVICE",
+            ),
+        );
+    }
+    Ok(Intent {
+        table: match typed.table {
+            TypedTable::Auto => TableChoice::Auto,
+            TypedTable::Mbr => TableChoice::Kind(TableKind::Mbr),
+            TypedTable::Gpt => TableChoice::Kind(TableKind::Gpt),
+        },
+        partitions,
+        align: typed.align,
+        phase: None,
+        keep_out: typed
+            .keep_out
+            .iter()
+            .map(|range| KeepOut {
+                from: range.from,
+                to: range.to,
+                owner: None,
+            })
+            .collect(),
+        reserve_end: typed.reserve_end,
+        max_size: typed.max_size,
+        disk_id,
+        id_seed: typed.id_seed.clone(),
+    })
+}
+
+fn one_line(error: &impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+/// The exit code of a layout that cannot be made: 2 when an option is wrong for this device, 1 when
+/// the device does not have what is asked for.
+pub fn of_plan(error: &PlanError) -> Error {
+    match error {
+        PlanError::CapacityUnknown
+        | PlanError::NoRoom { .. }
+        | PlanError::DoesNotFit { .. }
+        | PlanError::Inconsistent(_) => Error::failed(error.to_string()),
+        PlanError::Intent(_)
+        | PlanError::ZeroEraseBlock
+        | PlanError::PhaseOffBlock { .. }
+        | PlanError::AlignOffBlock { .. }
+        | PlanError::NoCommonGrid { .. }
+        | PlanError::BeyondMbr { .. }
+        | PlanError::TooMany { .. }
+        | PlanError::KeepOutOverTable { .. }
+        | PlanError::KeepOutBeyondEnd { .. }
+        | PlanError::WrongDiskId { .. } => Error::usage(error.to_string()),
+    }
+}

@@ -1,0 +1,157 @@
+//! `flashfit plan`: from a device, a saved report, or numbers given by hand to a layout.
+
+use super::entropy::entropy;
+use super::examine::{Examined, examine};
+use super::intent::{intent, of_plan};
+use super::read_file::read;
+use super::{print, tell};
+use crate::cli::{Format, PlanArgs, PlanSource};
+use crate::error::{Error, ExitCode};
+use crate::output::report::Report;
+use crate::output::{human, json, layout_json, layout_text, sfdisk};
+use crate::plan::{self, AlignmentChoice, Layout, Medium};
+use crate::topology::{Facts, Transport};
+use crate::units::{LogicalBlock, Size};
+use std::path::Path;
+
+/// What a layout is made for.
+struct Ground {
+    facts: Facts,
+    choice: AlignmentChoice,
+    /// Where the grid comes from; `None` when the numbers were given by hand.
+    report: Option<Report>,
+    trouble: Option<Error>,
+}
+
+/// Do it.
+///
+/// # Errors
+/// A source that cannot be used, and a layout that cannot be made.
+pub fn plan(args: &PlanArgs) -> Result<ExitCode, Error> {
+    // Before a scan of minutes: what is wrong whatever the device.
+    let intent = intent(&args.intent)?;
+    let ground = ground(args)?;
+    if let Some(report) = &ground.report {
+        show_report(report, args.format)?;
+    }
+    if let Some(trouble) = ground.trouble {
+        return Err(trouble);
+    }
+    if args.intent.require_measured && ground.report.as_ref().is_some_and(|it| !it.is_told()) {
+        return Err(Error::new(
+            ExitCode::NotTold,
+            "the erase block is neither confirmed nor likely, and --require-measured was given",
+        )
+        .hint(
+            "plan on the alignment above by leaving it out, or give --capacity and --erase-block",
+        ));
+    }
+    let medium = Medium::from_facts(&ground.facts).map_err(|error| of_plan(&error))?;
+    let entropy = match intent.id_seed {
+        Some(_) => [0; 16],
+        None => entropy()?,
+    };
+    let layout =
+        plan::layout(&medium, &ground.choice, &intent, entropy).map_err(|error| of_plan(&error))?;
+    print(text(&layout, args.format, ground.report.is_some()).as_bytes())?;
+    Ok(ExitCode::Done)
+}
+
+/// The medium and its grid.
+fn ground(args: &PlanArgs) -> Result<Ground, Error> {
+    match args.source() {
+        PlanSource::Device(device) => {
+            let Examined { report, trouble } = examine(device, args.seed, args.time_limit)?;
+            Ok(Ground::of(report, trouble))
+        }
+        PlanSource::Report(path) => Ok(Ground::of(saved(path)?, None)),
+        PlanSource::Given {
+            capacity,
+            erase_block,
+            phase,
+            sector_size,
+        } => given(capacity, erase_block, phase, sector_size),
+    }
+}
+
+impl Ground {
+    fn of(report: Report, trouble: Option<Error>) -> Ground {
+        Ground {
+            facts: report.device.clone(),
+            choice: report.alignment.clone(),
+            report: Some(report),
+            trouble,
+        }
+    }
+}
+
+/// A report from a file.
+fn saved(path: &Path) -> Result<Report, Error> {
+    let bytes = read(path)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let report = json::parse(&text)
+        .map_err(|error| Error::failed(format!("{}: {error}", path.display())))?;
+    if report.device.capacity.is_none() {
+        return Err(
+            Error::failed(format!("{}: it does not tell the capacity", path.display()))
+                .hint("make it anew with: flashfit analyze FILE --capacity SIZE --report FILE"),
+        );
+    }
+    Ok(report)
+}
+
+/// Numbers given by hand.
+fn given(
+    capacity: Size,
+    erase_block: Size,
+    phase: Option<Size>,
+    block: LogicalBlock,
+) -> Result<Ground, Error> {
+    let bytes = |option: &str, size: Size| {
+        size.in_bytes(block).ok_or_else(|| {
+            Error::usage(format!("{option} is beyond 2^64 bytes"))
+                .hint("check the number of sectors")
+        })
+    };
+    let capacity = bytes("--capacity", capacity)?;
+    let erase_block = bytes("--erase-block", erase_block)?;
+    let phase = phase.map_or(Ok(crate::units::Bytes::ZERO), |phase| {
+        bytes("--phase", phase)
+    })?;
+    let facts = Facts::bare("given by hand", Transport::Unknown, Some(capacity), block);
+    let choice = plan::alignment_of(erase_block, phase, &facts).map_err(|error| of_plan(&error))?;
+    Ok(Ground {
+        facts,
+        choice,
+        report: None,
+        trouble: None,
+    })
+}
+
+/// In front of a table, or beside what a program reads.
+fn show_report(report: &Report, format: Format) -> Result<(), Error> {
+    let text = human::summary(report);
+    match format {
+        Format::Table => print(format!("{text}\n").as_bytes()),
+        Format::Json | Format::Sfdisk => {
+            tell(&text);
+            Ok(())
+        }
+    }
+}
+
+/// The layout as it was asked for. `behind_report` says that a report stands above it.
+fn text(layout: &Layout, format: Format, behind_report: bool) -> String {
+    match format {
+        Format::Json => layout_json::render(layout),
+        Format::Sfdisk => sfdisk::render(layout),
+        Format::Table => {
+            let title = if behind_report { "Layout\n\n" } else { "" };
+            format!(
+                "{title}{}\nScript for sfdisk (this alone: --format sfdisk)\n\n{}",
+                layout_text::render(layout),
+                sfdisk::render(layout)
+            )
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! Reading what the user names: a report, a log, or stdin.
+
+use crate::error::Error;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// No report and no log comes near this; what is longer is a slip, such as a device or /dev/zero.
+const LONGEST: u64 = 64 << 20;
+
+/// The name that means stdin.
+pub const STDIN: &str = "-";
+
+/// All bytes of a file.
+///
+/// # Errors
+/// A file that cannot be read, or is too long to be what is asked for.
+pub fn read(path: &Path) -> Result<Vec<u8>, Error> {
+    let name = path.display();
+    let failed = |error: std::io::Error| {
+        let what = match error.kind() {
+            std::io::ErrorKind::NotFound => "no such file".to_owned(),
+            std::io::ErrorKind::IsADirectory => "it is a directory, name a file".to_owned(),
+            std::io::ErrorKind::PermissionDenied => "no permission to read it".to_owned(),
+            _ => error.to_string(),
+        };
+        Error::failed(format!("cannot read {name}: {what}"))
+    };
+    let mut bytes = Vec::new();
+    if path == Path::new(STDIN) {
+        let stdin = std::io::stdin().lock();
+        stdin.take(LONGEST + 1).read_to_end(&mut bytes)
+    } else {
+        let file = File::open(path).map_err(failed)?;
+        file.take(LONGEST + 1).read_to_end(&mut bytes)
+    }
+    .map_err(failed)?;
+    if bytes.len() as u64 > LONGEST {
+        return Err(Error::failed(format!(
+            "{name} is longer than {} MiB, so it is neither a report nor a log",
+            LONGEST >> 20
+        ))
+        .hint("name the file that 'scan --report' or flashbench made"));
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,41 @@
+//! `flashfit scan`: measure a device and report.
+
+use super::ending::Ending;
+use super::examine::{Examined, examine};
+use super::{print, write_file};
+use crate::cli::ScanArgs;
+use crate::error::{Error, ExitCode};
+use crate::output::report::Report;
+use crate::output::{human, json};
+use std::path::Path;
+
+/// Do it.
+///
+/// # Errors
+/// A device that cannot be opened.
+pub fn scan(args: &ScanArgs) -> Result<ExitCode, Error> {
+    let Examined { report, trouble } = examine(&args.device, args.seed, args.time_limit)?;
+    let mut ending = deliver(&report, args.json, args.report.as_deref());
+    ending.add(trouble.map_or(Ok(()), Err));
+    Ok(ending.finish())
+}
+
+/// Print a report and save it where that is wanted. The exit code tells whether the erase block is
+/// told.
+pub(super) fn deliver(report: &Report, as_json: bool, save_as: Option<&Path>) -> Ending {
+    let mut ending = Ending::new(if report.is_told() {
+        ExitCode::Done
+    } else {
+        ExitCode::NotTold
+    });
+    let text = if as_json {
+        json::render(report)
+    } else {
+        human::render(report, save_as)
+    };
+    ending.add(print(text.as_bytes()));
+    if let Some(path) = save_as {
+        ending.add(write_file::write(path, &json::render(report)));
+    }
+    ending
+}
