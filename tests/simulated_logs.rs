@@ -31,7 +31,7 @@ fn card(random: &mut Random, erase_block: u64, step: f64) -> Card {
         erase_block,
         phase: 0,
         sub_unit: two_level.then(|| {
-            if erase_block % 3 == 0 {
+            if erase_block.is_multiple_of(3) {
                 erase_block / 3
             } else {
                 erase_block / 2

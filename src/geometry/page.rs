@@ -256,7 +256,7 @@ mod tests {
         let line: Vec<WriteTime> = (0..8)
             .map(|k| WriteTime {
                 size: Bytes(1024 << k),
-                seconds: 1e-3 + (1024 << k) as f64 * 1e-7,
+                seconds: 1e-3 + f64::from(1024 << k) * 1e-7,
             })
             .collect();
         assert!(write_knee(&line).unwrap().advantage < 0.0);

@@ -81,7 +81,7 @@ impl Confirmation {
         let divisors = [2, 3, 5, 7]
             .into_iter()
             .filter(|part| {
-                unit.get() % part == 0 && Bytes(unit.get() / part).is_multiple_of(finest)
+                unit.get().is_multiple_of(*part) && Bytes(unit.get() / part).is_multiple_of(finest)
             })
             .map(|part| Divisor {
                 part,

@@ -65,7 +65,7 @@ impl Grid {
         let unit = lattice.grain().get();
         let first = lattice.up(self.usable.from)?.get();
         let last = lattice.down(self.usable.to)?.get();
-        if first > last || unit % (2 * FINEST) != 0 || first % (2 * FINEST) != 0 {
+        if first > last || !unit.is_multiple_of(2 * FINEST) || first % (2 * FINEST) != 0 {
             return None;
         }
         let members = (last - first) / unit + 1;

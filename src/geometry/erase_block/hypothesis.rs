@@ -94,9 +94,9 @@ impl Hypothesis {
     pub fn level_within(&self, place: Cell) -> Level {
         if place == 0 {
             Level::Full
-        } else if self.sub_unit != 0 && place % self.sub_unit == 0 {
+        } else if self.sub_unit != 0 && place.is_multiple_of(self.sub_unit) {
             Level::Sub
-        } else if self.small_unit != 0 && place % self.small_unit == 0 {
+        } else if self.small_unit != 0 && place.is_multiple_of(self.small_unit) {
             Level::Small
         } else {
             Level::None
@@ -202,10 +202,10 @@ fn window(size: Bytes, capacity: Bytes) -> f64 {
 fn phases(cells: u64) -> Vec<(u64, f64)> {
     let mib = (1 << 20) / CELL.get();
     let mut special = vec![mib, 2 * mib, 4 * mib, 8 * mib];
-    if cells % 2 == 0 {
+    if cells.is_multiple_of(2) {
         special.push(cells / 2);
     }
-    if cells % 3 == 0 {
+    if cells.is_multiple_of(3) {
         special.extend([cells / 3, 2 * cells / 3]);
     }
     special.retain(|&p| p > 0 && p < cells);
@@ -240,7 +240,7 @@ fn sub_units(cells: u64) -> Vec<SubUnit> {
         weight: 1.0,
     }];
     for (part, small_part) in [(2, 0), (2, 4), (3, 0), (4, 0)] {
-        if cells % part != 0 || (small_part != 0 && cells % small_part != 0) {
+        if !cells.is_multiple_of(part) || (small_part != 0 && !cells.is_multiple_of(small_part)) {
             continue;
         }
         for ratio in 0..SUB_RATIOS.len() as u8 {

@@ -4,6 +4,7 @@
 //! the places that separate what is left ([`choose`]), and when one size and phase stands out it
 //! bets on fresh places that this is right ([`confirm`]). Only a won bet may be called confirmed.
 
+mod chart;
 mod choose;
 mod confirm;
 mod fine;
@@ -12,7 +13,10 @@ mod hypothesis;
 mod posterior;
 mod search;
 mod signal;
+mod told;
+mod untold;
 mod verdict;
 
+pub use chart::ChartBar;
 pub use search::{Search, Setup};
-pub use verdict::{ChartBar, Found, StoppedBy};
+pub use verdict::{Found, StoppedBy};

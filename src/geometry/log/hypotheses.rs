@@ -116,12 +116,12 @@ fn push_variants(all: &mut Vec<Hypothesis>, odd: u64, unit: Bytes, weight: f64) 
     let size = unit.get();
     let mut sub_units = vec![(None, 1.0)];
     for (parts, weight) in SUB_UNITS {
-        if size % parts == 0 && size / parts >= 256 * KIB {
+        if size.is_multiple_of(parts) && size / parts >= 256 * KIB {
             sub_units.push((Some(Bytes(size / parts)), weight));
         }
     }
     let mut phases = vec![(0, 1.0)];
-    if odd % 3 == 0 {
+    if odd.is_multiple_of(3) {
         phases.extend([(size / 3, PHASE), (size / 3 * 2, PHASE)]);
     }
     let total: f64 =
