@@ -1,6 +1,8 @@
 //! The same log in other clothes: whatever terminals, mailers and wikis do to it, the runs in it are
 //! the same; and no text at all makes the reader fail.
 
+#![allow(clippy::unwrap_used, clippy::print_stderr)] // tests
+
 mod flashbench_support;
 
 use flashbench_support::Random;
@@ -75,8 +77,11 @@ fn is_result(line: &str) -> bool {
         || line.contains("M/s")
 }
 
+/// A name, and what it does to a text.
+type Clothing = (&'static str, fn(&str) -> Vec<u8>);
+
 /// Everything that was seen to happen to a log.
-fn clothes() -> Vec<(&'static str, fn(&str) -> Vec<u8>)> {
+fn clothes() -> Vec<Clothing> {
     vec![
         ("Greek mu", |t| t.replace('µ', "μ").into_bytes()),
         ("u for micro", |t| {

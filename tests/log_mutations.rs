@@ -1,6 +1,8 @@
 //! Real logs, changed a little: other speeds, missing lines, more noise. The findings may get lost,
 //! but they must not turn into others.
 
+#![allow(clippy::unwrap_used, clippy::print_stderr)] // tests
+
 mod flashbench_support;
 
 use flashbench_support::Random;

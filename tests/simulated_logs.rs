@@ -1,5 +1,7 @@
 //! Logs of cards whose inside is known: the inference may abstain, but it must not be wrong.
 
+#![allow(clippy::unwrap_used, clippy::print_stderr)] // tests
+
 mod flashbench_support;
 
 use flashbench_support::{Card, Random, Tally, Writer, format_rate, format_size};
@@ -25,18 +27,13 @@ fn card(random: &mut Random, erase_block: u64, step: f64) -> Card {
     let page = random.pick(&[8192, 16384, 16384, 32768]);
     let shelf = random.pick(&[0.0, 0.05, 0.15, 0.3]) * base;
     let two_level = erase_block > 2 * MIB && random.chance(0.15);
+    let parts = if erase_block.is_multiple_of(3) { 3 } else { 2 };
     let unit_cost = step * base;
     Card {
         capacity,
         erase_block,
         phase: 0,
-        sub_unit: two_level.then(|| {
-            if erase_block % 3 == 0 {
-                erase_block / 3
-            } else {
-                erase_block / 2
-            }
-        }),
+        sub_unit: two_level.then_some(erase_block / parts),
         base,
         unit_cost: if two_level {
             0.4 * unit_cost

@@ -31,9 +31,13 @@ pub fn capacity_weight(erase_block: Bytes, capacity: Bytes) -> f64 {
     }
     let power = 1u64 << erase_block.get().trailing_zeros();
     let odd = erase_block.get() / power;
-    let odd_part = factor(odd as f64, capacity.get() % odd == 0, WHOLE_UNITS_ODD);
+    let odd_part = factor(
+        odd as f64,
+        capacity.get().is_multiple_of(odd),
+        WHOLE_UNITS_ODD,
+    );
     let power_part = if power > CAPACITY_GRAIN {
-        let divides = capacity.get() % power == 0;
+        let divides = capacity.get().is_multiple_of(power);
         let steps = power.min(LARGEST_POWER_PART) / CAPACITY_GRAIN;
         factor(steps as f64, divides, WHOLE_UNITS_POWER)
     } else {

@@ -170,8 +170,9 @@ fn solve(rows: &[[f64; 3]]) -> Option<[f64; 3]> {
         for k in 0..3 {
             if k != i {
                 let ratio = matrix[k][i] / matrix[i][i];
-                for column in i..4 {
-                    matrix[k][column] -= ratio * matrix[i][column];
+                let pivot = matrix[i];
+                for (value, own) in matrix[k].iter_mut().zip(pivot).skip(i) {
+                    *value -= ratio * own;
                 }
             }
         }
@@ -256,7 +257,7 @@ mod tests {
         let line: Vec<WriteTime> = (0..8)
             .map(|k| WriteTime {
                 size: Bytes(1024 << k),
-                seconds: 1e-3 + (1024 << k) as f64 * 1e-7,
+                seconds: 1e-3 + f64::from(1024 << k) * 1e-7,
             })
             .collect();
         assert!(write_knee(&line).unwrap().advantage < 0.0);

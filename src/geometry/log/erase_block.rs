@@ -376,7 +376,7 @@ impl<'a> Inference<'a> {
         let only_powers = self.profiles.iter().all(|profile| profile.odd == Some(1));
         let odd = other.size.get() >> other.size.get().trailing_zeros();
         let percent = 100.0 * probability;
-        if only_powers && odd % 3 == 0 && other.size.is_multiple_of(best.size) {
+        if only_powers && odd.is_multiple_of(3) && other.size.is_multiple_of(best.size) {
             format!(
                 "next best is {} ({percent:.1} %), which lines of powers of two hardly tell from {}; a scan with --blocksize=3072 would",
                 other.size, best.size

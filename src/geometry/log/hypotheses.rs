@@ -116,12 +116,12 @@ fn push_variants(all: &mut Vec<Hypothesis>, odd: u64, unit: Bytes, weight: f64) 
     let size = unit.get();
     let mut sub_units = vec![(None, 1.0)];
     for (parts, weight) in SUB_UNITS {
-        if size % parts == 0 && size / parts >= 256 * KIB {
+        if size.is_multiple_of(parts) && size / parts >= 256 * KIB {
             sub_units.push((Some(Bytes(size / parts)), weight));
         }
     }
     let mut phases = vec![(0, 1.0)];
-    if odd % 3 == 0 {
+    if odd.is_multiple_of(3) {
         phases.extend([(size / 3, PHASE), (size / 3 * 2, PHASE)]);
     }
     let total: f64 =
@@ -129,7 +129,7 @@ fn push_variants(all: &mut Vec<Hypothesis>, odd: u64, unit: Bytes, weight: f64) 
     for (sub_unit, sub_weight) in sub_units {
         for (phase, phase_weight) in &phases {
             // Sub-unit boundaries have to run through those of the unit.
-            if sub_unit.is_some_and(|sub: Bytes| phase % sub.get() != 0) {
+            if sub_unit.is_some_and(|sub: Bytes| !phase.is_multiple_of(sub.get())) {
                 continue;
             }
             all.push(Hypothesis {
