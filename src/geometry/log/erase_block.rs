@@ -211,7 +211,7 @@ impl<'a> Inference<'a> {
             return EraseBlock {
                 verdict: Verdict::NotVisible,
                 bytes: None,
-                confidence: nothing.max(0.0),
+                confidence: probability,
                 source: Source::Assumed,
                 runner_up_bytes: Some(best.size),
                 evidence: self.why_not(best, probability, runner_up, nothing),
@@ -393,47 +393,55 @@ impl<'a> Inference<'a> {
         runner_up: Option<(Grid, f64)>,
         nothing: f64,
     ) -> Vec<String> {
-        let mut reasons = Vec::new();
-        for profile in self.profiles {
-            let values: Vec<f64> = profile.points.iter().map(|point| point.value).collect();
-            let scatter = fit::neighbour_scatter(&values);
-            let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            let low = values.iter().copied().fold(f64::INFINITY, f64::min);
-            let half = values.len() / 2;
-            let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len().max(1) as f64;
-            let step = mean(&values[..half]) - mean(&values[half..]);
-            reasons.push(if scatter > 0.3 * (high - low) && scatter > 0.05 * profile.base {
-                format!(
-                    "neighbouring lines scatter by {scatter:.0} µs, as much as any step between them (read {:.0} µs): repeat the scan with --count=100",
-                    profile.base
-                )
-            } else if step < -2.0 * scatter {
-                format!(
-                    "the lines are out of order: reads across large alignments cost less ({:.0} µs) than across small ones ({:.0} µs)",
-                    mean(&values[..half]),
-                    mean(&values[half..])
-                )
-            } else {
-                format!(
-                    "from {} down to {} the lines lie between {low:.0} and {high:.0} µs without a clear step (scatter {scatter:.0} µs, read {:.0} µs)",
-                    profile.points[0].align,
-                    profile.points[profile.points.len() - 1].align,
-                    profile.base
-                )
-            });
-        }
+        let mut reasons: Vec<String> = self
+            .profiles
+            .iter()
+            .map(|profile| shape(profile, nothing < 0.5))
+            .collect();
+        let percent = |probability: f64| format!("{:.0} %", 100.0 * probability);
+        let other = runner_up.map_or(String::new(), |(grid, probability)| {
+            format!(", {} {}", grid.size, percent(probability))
+        });
         reasons.push(format!(
-            "best guess {} with {:.0} %, no boundary visible {:.0} %{}",
+            "too little to tell a size: {} {}{other}, no boundary visible {}",
             best.size,
-            100.0 * probability,
-            100.0 * nothing,
-            runner_up.map_or(String::new(), |(grid, p)| format!(
-                ", {} {:.0} %",
-                grid.size,
-                100.0 * p
-            ))
+            percent(probability),
+            percent(nothing)
         ));
         reasons
+    }
+}
+
+/// Why a profile does not tell a size, in numbers.
+fn shape(profile: &Profile, has_step: bool) -> String {
+    let values: Vec<f64> = profile.points.iter().map(|point| point.value).collect();
+    let scatter = fit::neighbour_scatter(&values);
+    let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let (large, small) = values.split_at(values.len() / 2);
+    let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len().max(1) as f64;
+    let (large, small) = (mean(large), mean(small));
+    let base = profile.base;
+    let (top, bottom) = match (profile.points.first(), profile.points.last()) {
+        (Some(first), Some(last)) => (first.align, last.align),
+        _ => (Bytes::ZERO, Bytes::ZERO),
+    };
+    if scatter > 0.3 * (high - low) && scatter > 0.05 * base {
+        format!(
+            "neighbouring lines scatter by {scatter:.0} µs, as much as any step between them (read {base:.0} µs): repeat the scan with --count=100"
+        )
+    } else if large < small - 2.0 * scatter {
+        format!(
+            "the lines are out of order: reads across large alignments cost {large:.0} µs, across small ones {small:.0} µs"
+        )
+    } else if has_step {
+        format!(
+            "the lines fall from {high:.0} µs to {low:.0} µs between {top} and {bottom}, but more than one size explains that (scatter {scatter:.0} µs)"
+        )
+    } else {
+        format!(
+            "from {top} down to {bottom} the lines lie between {low:.0} and {high:.0} µs without a clear step (scatter {scatter:.0} µs, read {base:.0} µs)"
+        )
     }
 }
 

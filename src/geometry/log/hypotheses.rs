@@ -50,6 +50,22 @@ fn magnitude(size: u64, small_device: bool) -> f64 {
     }
 }
 
+/// The largest allocation unit that the SD specification allows a card of a capacity to declare
+/// (Physical Layer Simplified Specification 4.10, maximum AU size). Units beyond it exist, cards with
+/// two levels and USB sticks among them, but are fewer.
+fn largest_declared(capacity: u64) -> u64 {
+    match capacity {
+        0..=67_108_864 => 512 * KIB,
+        67_108_865..=268_435_456 => MIB,
+        268_435_457..=536_870_912 => 2 * MIB,
+        536_870_913..=34_359_738_368 => 4 * MIB,
+        _ => 64 * MIB,
+    }
+}
+
+/// Weight of a unit beyond that.
+const BEYOND_DECLARED: f64 = 0.6;
+
 /// An odd factor that somebody scanned for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Suspicion {
@@ -86,6 +102,8 @@ pub(super) fn hypotheses(
 ) -> Vec<Hypothesis> {
     // Without a capacity the top alignment bounds it: at most seven times as much.
     let small_device = capacity.map_or(below.get() < 32 * MIB, |capacity| capacity.get() < GIB);
+    let largest_declared =
+        largest_declared(capacity.map_or(below.get().saturating_mul(14), Bytes::get));
     let mut all = Vec::new();
     for (odd, weight) in ODD_FACTORS {
         let odd_weight = suspicion.weight(odd).unwrap_or(weight);
@@ -95,6 +113,9 @@ pub(super) fn hypotheses(
             let mut weight = odd_weight * magnitude(size, small_device);
             weight *= capacity.map_or(1.0, |capacity| capacity::capacity_weight(unit, capacity));
             weight *= capacity::reported_weight(unit, reported);
+            if size > largest_declared {
+                weight *= BEYOND_DECLARED;
+            }
             if too_small.contains(&Bytes(size / 2)) {
                 weight *= TOO_SMALL_DOUBLED;
             } else if too_small.contains(&unit) {
