@@ -4,6 +4,7 @@
 //! tested"; what it contains but does not show is "not visible", with the reason.
 
 mod erase_block;
+mod explain;
 mod fat_area;
 mod fit;
 mod hypotheses;
@@ -12,7 +13,9 @@ mod page;
 mod places;
 mod profile;
 mod robust;
+mod sentences;
 mod throughput;
+mod trial;
 
 use crate::geometry::Geometry;
 use crate::measure::flashbench_log::{AlignScan, FindFatRun, OpenAuRun, Run};
@@ -70,7 +73,7 @@ pub fn infer(runs: &[Run], capacity: Option<Bytes>, reported: &Reported) -> Infe
             _ => left_out += 1,
         }
     }
-    let too_small = open_au::units_too_small(&open_au_runs);
+    let too_small = trial::units_too_small(&open_au_runs);
     let known = erase_block::Known {
         capacity,
         reported,
