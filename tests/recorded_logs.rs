@@ -1,5 +1,7 @@
 //! Logs of real devices, and what experts read from them.
 
+#![allow(clippy::unwrap_used, clippy::print_stderr)] // tests
+
 use flashfit::geometry::log::infer;
 use flashfit::geometry::{Cutoff, Geometry, OpenAu, Verdict};
 use flashfit::measure::flashbench_log::parse;
@@ -234,24 +236,24 @@ fn a_whole_collection_is_read_without_a_mistake() {
                 .phase_bytes
                 .is_some_and(|phase| phase != Bytes::ZERO);
             let random = &found.open_au.random;
-            let fields: [(&str, &dyn Fn(&str) -> Judged); 5] = [
-                ("erase_block", &|e| {
-                    judge_size(e, found.erase_block.bytes, shifted)
-                }),
-                ("page", &|e| judge_size(e, found.page.bytes, false)),
-                ("linear", &|e| judge_count(e, &found.open_au.linear, None)),
-                ("random", &|e| {
-                    judge_count(e, &random.count, random.smallest_efficient_write_bytes)
-                }),
-                ("fat_area", &|e| judge_fat(e, &found)),
-            ];
-            for (name, judge) in fields {
+            let judge = |name: &str, expected: &str| match name {
+                "erase_block" => judge_size(expected, found.erase_block.bytes, shifted),
+                "page" => judge_size(expected, found.page.bytes, false),
+                "linear" => judge_count(expected, &found.open_au.linear, None),
+                "random" => judge_count(
+                    expected,
+                    &random.count,
+                    random.smallest_efficient_write_bytes,
+                ),
+                _ => judge_fat(expected, &found),
+            };
+            for name in ["erase_block", "page", "linear", "random", "fat_area"] {
                 let expected = row[name].as_str();
                 if expected == "?" || expected.is_empty() {
                     continue;
                 }
                 judged += 1;
-                let judgement = judge(expected);
+                let judgement = judge(name, expected);
                 if judgement != Judged::Right {
                     other.push(format!(
                         "{} {name} {expected}: {judgement:?}",

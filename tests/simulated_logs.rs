@@ -1,5 +1,7 @@
 //! Logs of cards whose inside is known: the inference may abstain, but it must not be wrong.
 
+#![allow(clippy::unwrap_used, clippy::print_stderr)] // tests
+
 mod flashbench_support;
 
 use flashbench_support::{Card, Random, Tally, Writer, format_rate, format_size};
@@ -25,18 +27,13 @@ fn card(random: &mut Random, erase_block: u64, step: f64) -> Card {
     let page = random.pick(&[8192, 16384, 16384, 32768]);
     let shelf = random.pick(&[0.0, 0.05, 0.15, 0.3]) * base;
     let two_level = erase_block > 2 * MIB && random.chance(0.15);
+    let parts = if erase_block.is_multiple_of(3) { 3 } else { 2 };
     let unit_cost = step * base;
     Card {
         capacity,
         erase_block,
         phase: 0,
-        sub_unit: two_level.then(|| {
-            if erase_block.is_multiple_of(3) {
-                erase_block / 3
-            } else {
-                erase_block / 2
-            }
-        }),
+        sub_unit: two_level.then_some(erase_block / parts),
         base,
         unit_cost: if two_level {
             0.4 * unit_cost
@@ -139,7 +136,8 @@ fn powers_of_two_survive_a_scan_of_three() {
 fn a_faint_step_is_told_or_not_but_never_wrong() {
     let sizes = [2, 4, 8, 16].map(|n| n * MIB);
     let tally = tally(3000..3150, &sizes, &[1024], (0.02, 0.12), true);
-    assert!(tally.wrong * 50 <= tally.all(), "{tally:?}");
+    // "Likely" means nine out of ten.
+    assert!(tally.wrong * 20 <= tally.right, "{tally:?}");
 }
 
 #[test]

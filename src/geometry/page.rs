@@ -170,8 +170,9 @@ fn solve(rows: &[[f64; 3]]) -> Option<[f64; 3]> {
         for k in 0..3 {
             if k != i {
                 let ratio = matrix[k][i] / matrix[i][i];
-                for column in i..4 {
-                    matrix[k][column] -= ratio * matrix[i][column];
+                let pivot = matrix[i];
+                for (value, own) in matrix[k].iter_mut().zip(pivot).skip(i) {
+                    *value -= ratio * own;
                 }
             }
         }

@@ -34,15 +34,20 @@ pub fn decile_sigma(values: &[f64]) -> f64 {
     if values.len() < 10 {
         return 0.0;
     }
+    (quantile(values, 0.9) - quantile(values, 0.1)) / (2.0 * 1.281_55)
+}
+
+/// The value below which this share of the values lies, interpolated; 0 for nothing.
+pub fn quantile(values: &[f64], share: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    let at = |share: f64| {
-        let place = share * (sorted.len() - 1) as f64;
-        let below = place.floor();
-        let (low, high) = (sorted[below as usize], sorted[(place.ceil()) as usize]);
-        low + (high - low) * (place - below)
-    };
-    (at(0.9) - at(0.1)) / (2.0 * 1.281_55)
+    let place = share.clamp(0.0, 1.0) * sorted.len().saturating_sub(1) as f64;
+    // Not negative, and below the length.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    let below = place.floor() as usize;
+    let low = sorted.get(below).copied().unwrap_or(0.0);
+    let high = sorted.get(below + 1).copied().unwrap_or(low);
+    low + (high - low) * (place - below as f64)
 }
 
 /// The mean of what is left when the lowest and the highest fifth are cut off.

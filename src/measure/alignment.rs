@@ -87,14 +87,20 @@ fn read_batch(
 ) -> Result<Vec<Triple>, Stop> {
     let mut order: Vec<usize> = (0..batch.sites.len()).collect();
     order.shuffle(rng);
-    let roles: Vec<[usize; 3]> = batch.sites.iter().map(|_| random_roles(rng)).collect();
+    // For each pass, the role that each site plays in it.
+    let mut roles: [Vec<usize>; 3] = Default::default();
+    for _ in &batch.sites {
+        for (pass, role) in roles.iter_mut().zip(random_roles(rng)) {
+            pass.push(role);
+        }
+    }
     let mut times = vec![[Duration::ZERO; 3]; batch.sites.len()];
     let mut blank = vec![false; batch.sites.len()];
     let half = batch.read_size.get() / 2;
-    for pass in 0..3 {
+    for roles in &roles {
         for &n in &order {
             let site = batch.sites[n];
-            let role = roles[n][pass];
+            let role = roles[n];
             let middle = match role {
                 0 => site.at.get() - site.wing.get(),
                 1 => site.at.get(),

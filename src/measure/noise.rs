@@ -75,11 +75,11 @@ pub fn dither(singles: &[Single], usb: bool) -> Duration {
         return Duration::ZERO;
     }
     times.sort_by(f64::total_cmp);
-    let at = |share: f64| times[(share * (times.len() - 1) as f64) as usize];
+    let at = |percent: usize| times[percent * (times.len() - 1) / 100];
     let tick = USB_MICROFRAME.as_secs_f64();
-    let spread = at(0.9) - at(0.1);
-    if spread < 0.01 * at(0.5) {
-        return if at(0.5) > tick {
+    let spread = at(90) - at(10);
+    if spread < 0.01 * at(50) {
+        return if at(50) > tick {
             USB_MICROFRAME
         } else {
             Duration::ZERO

@@ -1,8 +1,7 @@
 //! Which place tells most about what is still undecided.
 
 use super::grid::{CELL, Cell, Grid};
-use super::hypothesis::SUB_RATIOS;
-use super::posterior::{Judge, MISS, Posterior, ROWS, STEP_SPREAD, STEPS, row, step};
+use super::posterior::{Judge, MISS, Posterior, ROWS, STEP_SPREAD, STEPS, row, share_of, step};
 use crate::measure::alignment::Site;
 use crate::units::{Alignment, Bytes};
 use rand::RngExt;
@@ -35,14 +34,8 @@ type Outcome = [f64; CLASSES];
 static OUTCOMES: LazyLock<Vec<[Outcome; STEPS]>> = LazyLock::new(|| {
     (0..ROWS)
         .map(|row| {
-            let share = match row {
-                0 => 0.0,
-                1 => 1.0,
-                r if r < 2 + SUB_RATIOS.len() => SUB_RATIOS[r - 2],
-                r => SUB_RATIOS[r - 2 - SUB_RATIOS.len()].powi(2),
-            };
             std::array::from_fn(|n| {
-                let cost = share * step(n, 1.0);
+                let cost = share_of(row) * step(n, 1.0);
                 let spread = 1f64.hypot(STEP_SPREAD * cost);
                 let below = |edge: f64| {
                     (1.0 - MISS) * logistic((edge - cost) / spread) + MISS * logistic(edge)
@@ -80,7 +73,7 @@ pub fn batch(
     rng: &mut Xoshiro256PlusPlus,
 ) -> Vec<Site> {
     let judges = Bench::new(posterior.best(JUDGES));
-    let mut candidates: Vec<(Site, Vec<u8>)> = Vec::new();
+    let mut candidates: Vec<(Site, Vec<usize>)> = Vec::new();
     let mut offer = |lattice: Option<Alignment>, grid: &Grid, rng: &mut Xoshiro256PlusPlus| {
         if let Some(site) = lattice.and_then(|l| grid.fresh(l, rng)) {
             let cell = u32::try_from(site.at.get() / CELL.get()).unwrap_or(u32::MAX);
@@ -176,16 +169,15 @@ impl Bench {
     }
 
     /// The rows that the judges take at a cell.
-    fn rows(&self, cell: Cell) -> Vec<u8> {
-        // There are ten rows.
+    fn rows(&self, cell: Cell) -> Vec<usize> {
         self.judges
             .iter()
-            .map(|j| row(&j.hypothesis, cell) as u8)
+            .map(|j| row(&j.hypothesis, cell))
             .collect()
     }
 
     /// What size and phase explain of the difference at a place with these rows.
-    fn explained(&self, weights: &[f64], rows: &[u8]) -> f64 {
+    fn explained(&self, weights: &[f64], rows: &[usize]) -> f64 {
         let mut groups = vec![[0.0; CLASSES]; self.group_count];
         for (((group, weight), row), outcomes) in self
             .groups
@@ -194,7 +186,7 @@ impl Bench {
             .zip(rows)
             .zip(&self.outcomes)
         {
-            for (sum, probability) in groups[*group].iter_mut().zip(&outcomes[usize::from(*row)]) {
+            for (sum, probability) in groups[*group].iter_mut().zip(&outcomes[*row]) {
                 *sum += weight * probability;
             }
         }

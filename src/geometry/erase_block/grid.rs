@@ -55,8 +55,8 @@ impl Grid {
     }
 
     fn region(&self, at: Bytes) -> usize {
-        let share = at.get() as f64 / self.usable.to.get().max(1) as f64;
-        ((share * REGIONS as f64) as usize).min(REGIONS - 1)
+        let size = self.usable.to.get() / REGIONS as u64 + 1;
+        usize::try_from(at.get() / size).map_or(REGIONS - 1, |region| region.min(REGIONS - 1))
     }
 
     /// A random fresh place of the lattice `phase + k · unit`, with the comparison distance that

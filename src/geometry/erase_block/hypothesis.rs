@@ -243,7 +243,7 @@ fn sub_units(cells: u64) -> Vec<SubUnit> {
         if !cells.is_multiple_of(part) || (small_part != 0 && !cells.is_multiple_of(small_part)) {
             continue;
         }
-        for ratio in 0..SUB_RATIOS.len() as u8 {
+        for ratio in (0u8..).take(SUB_RATIOS.len()) {
             subs.push(SubUnit {
                 unit: cells / part,
                 small_unit: cells.checked_div(small_part).unwrap_or(0),

@@ -285,24 +285,34 @@ fn row_of(hypothesis: &Hypothesis, level: Level) -> usize {
 /// ln density of a difference for each row and step size, relative to that of nothing: the numbers
 /// stay small, so that single precision suffices for their sums.
 fn densities(difference: f64, scale: f64) -> [[f32; STEPS]; ROWS] {
-    let mut table = [[0.0; STEPS]; ROWS];
     let nothing = t3_density(difference, 0.0, scale);
+    // Single precision is meant.
+    #[allow(clippy::cast_possible_truncation)]
     let relative = |density: f64| (density / nothing).ln() as f32;
-    for n in 0..STEPS {
-        let step = step(n, scale);
+    let boundary = |cost: f64| {
+        let density = t3_density(difference, cost, scale.hypot(STEP_SPREAD * cost));
+        relative((1.0 - MISS) * density + MISS * nothing)
+    };
+    let ordinary = |step: f64| {
         let stray = t3_density(difference, step / 2.0, (1.5 * scale).hypot(0.3 * step));
-        table[0][n] = relative((1.0 - STRAY) * nothing + STRAY * stray);
-        let boundary = |cost: f64| {
-            let density = t3_density(difference, cost, scale.hypot(STEP_SPREAD * cost));
-            relative((1.0 - MISS) * density + MISS * nothing)
-        };
-        table[1][n] = boundary(step);
-        for (r, ratio) in SUB_RATIOS.iter().enumerate() {
-            table[2 + r][n] = boundary(ratio * step);
-            table[2 + SUB_RATIOS.len() + r][n] = boundary(ratio * ratio * step);
-        }
+        relative((1.0 - STRAY) * nothing + STRAY * stray)
+    };
+    std::array::from_fn(|row| {
+        std::array::from_fn(|n| match row {
+            0 => ordinary(step(n, scale)),
+            _ => boundary(share_of(row) * step(n, scale)),
+        })
+    })
+}
+
+/// What a boundary of this row costs, as a share of the step.
+pub fn share_of(row: usize) -> f64 {
+    match row {
+        0 => 0.0,
+        1 => 1.0,
+        r if r < 2 + SUB_RATIOS.len() => SUB_RATIOS[r - 2],
+        r => SUB_RATIOS[r - 2 - SUB_RATIOS.len()].powi(2),
     }
-    table
 }
 
 /// The `n`th step size for this noise.

@@ -262,8 +262,9 @@ fn solve(sums: &[[f64; 4]; 4], used: [bool; 3]) -> Option<[f64; 3]> {
         for b in 0..3 {
             if a != b {
                 let ratio = m[b][a] / diagonal;
-                for column in a..4 {
-                    m[b][column] -= ratio * m[a][column];
+                let pivot = m[a];
+                for (value, own) in m[b].iter_mut().zip(pivot).skip(a) {
+                    *value -= ratio * own;
                 }
             }
         }

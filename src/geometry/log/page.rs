@@ -21,8 +21,10 @@ const SHELF_TO: Bytes = Bytes::mib(1);
 /// Smaller falls, relative to a read, are no pages: cards without a page step show up to 1.9 %, the
 /// smallest page seen 4.6 %.
 const LEAST_FALL: f64 = 0.03;
-/// A fall has to exceed the scatter by this.
-const LEAST_SIGMAS: f64 = 4.0;
+/// A fall has to exceed the scatter by this, and the mean of the lines above it that of the lines below
+/// it by as many of its own standard errors.
+const LEAST_SIGMAS: f64 = 3.0;
+const LEAST_CONTRAST: f64 = 5.0;
 /// The topmost fall that is at least this share of the deepest one is the page; a deeper one below it
 /// only if what lies above is much less.
 const TOPMOST: f64 = 0.6;
@@ -160,7 +162,27 @@ fn from_reads(scans: &[&AlignScan], erase_block: &EraseBlock) -> Reading {
         )));
     }
     let least = (LEAST_SIGMAS * scatter).max(LEAST_FALL * base);
-    let Some(found) = step(&combined, level, least) else {
+    let contrast = |found: &Step| {
+        let (above, below): (Vec<&Line>, Vec<&Line>) = combined
+            .iter()
+            .filter(|line| line.align <= shelf_end)
+            .partition(|line| line.align >= found.page);
+        let mean = |lines: &[&Line]| {
+            lines.iter().map(|line| line.cost).sum::<f64>() / lines.len().max(1) as f64
+        };
+        let error =
+            scatter * (1.0 / above.len().max(1) as f64 + 1.0 / below.len().max(1) as f64).sqrt();
+        // In a bump the lines below are the high ones.
+        if found.bump {
+            found.fall / scatter
+        } else {
+            (mean(&above) - mean(&below)) / error
+        }
+    };
+    let found = step(&combined, level, least)
+        .map(|found| (contrast(&found), found))
+        .filter(|(contrast, _)| *contrast >= LEAST_CONTRAST);
+    let Some((contrast, found)) = found else {
         return Reading::NoStep(format!(
             "from {SHELF_FROM} down to {} no line falls by {least:.0} µs (read {base:.0} µs)",
             combined.last().map_or(SHELF_FROM, |line| line.align)
@@ -172,20 +194,18 @@ fn from_reads(scans: &[&AlignScan], erase_block: &EraseBlock) -> Reading {
             step(&lines(&[scan], odd), level, least).is_some_and(|own| own.page == found.page)
         })
         .count();
-    let sigmas = found.fall / scatter;
+    // A tenth in doubt at the least contrast, and a tenth of that with each further scan that agrees.
+    let repeated = i32::try_from(agreeing).unwrap_or(1).max(1) - 1;
+    let confidence = 1.0 - 0.1 * (LEAST_CONTRAST / contrast).powi(2) * 0.1f64.powi(repeated);
     Reading::Step(Page {
-        verdict: if agreeing >= 2 {
+        verdict: if agreeing >= 2 && confidence >= 0.99 {
             Verdict::Confirmed
         } else {
             Verdict::Likely
         },
         bytes: Some(found.page),
         sub_page_bytes: found.sub_page,
-        confidence: if agreeing >= 2 {
-            0.995
-        } else {
-            1.0 - 0.1 * (LEAST_SIGMAS / sigmas).min(1.0)
-        },
+        confidence,
         evidence: vec![
             found.evidence(),
             format!(

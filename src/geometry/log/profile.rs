@@ -75,9 +75,19 @@ struct Scenario {
     probability: f64,
     /// `None`: nothing wraps, or it does not matter.
     capacity: Option<Bytes>,
-    /// Private versions that interleave lines of 2^k and 3 * 2^k take the largest power of two for
-    /// spacing, not the top line.
-    power_spacing: bool,
+    interleaved: Spacing,
+}
+
+/// How private versions that interleave lines of 2^k and 3 * 2^k space their places; they differ, and
+/// none is public.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Spacing {
+    /// By the top line.
+    Top,
+    /// By the largest power of two.
+    Power,
+    /// By multiples of each line.
+    Own,
 }
 
 fn scenarios(groups: &[Vec<&AlignScan>], capacity: Option<Bytes>) -> Vec<Scenario> {
@@ -98,18 +108,18 @@ fn scenarios(groups: &[Vec<&AlignScan>], capacity: Option<Bytes>) -> Vec<Scenari
         .iter()
         .flatten()
         .any(|scan| single_factor(scan).is_none());
-    let spacings: &[(f64, bool)] = if interleaved {
-        &[(0.5, false), (0.5, true)]
+    let spacings: &[Spacing] = if interleaved {
+        &[Spacing::Top, Spacing::Power, Spacing::Own]
     } else {
-        &[(1.0, false)]
+        &[Spacing::Top]
     };
     capacities
         .iter()
         .flat_map(|(probability, capacity)| {
-            spacings.iter().map(move |(share, power_spacing)| Scenario {
-                probability: probability * share,
+            spacings.iter().map(move |interleaved| Scenario {
+                probability: probability / spacings.len() as f64,
                 capacity: *capacity,
-                power_spacing: *power_spacing,
+                interleaved: *interleaved,
             })
         })
         .collect()
@@ -159,9 +169,8 @@ fn combine(group: &[&AlignScan], scenarios: &[Scenario]) -> Option<Profile> {
     let mut aligns: Vec<Bytes> = all().map(|line| line.align).collect();
     aligns.sort_unstable_by(|a, b| b.cmp(a));
     aligns.dedup();
-    let usable = |align: Bytes| top < LONG_LADDER || align.get() < top.get() / 2;
+    let keep = |align: Bytes| top < LONG_LADDER || align.get() < top.get() / 2;
     let complete = group.iter().any(|scan| scan.request.has_command);
-    let keep = |align: Bytes| !complete || usable(align);
 
     let repetition = repetition_error(group);
     let points = aligns
@@ -254,11 +263,11 @@ fn places(
             .filter(|align| odd_part(*align) == 1)
             .max()
             .unwrap_or(top);
-        return with(
-            if scenario.power_spacing { power } else { top },
-            PLACES,
-            None,
-        );
+        return match scenario.interleaved {
+            Spacing::Top => with(top, PLACES, None),
+            Spacing::Power => with(power, PLACES, None),
+            Spacing::Own => with(Bytes::ZERO, 1, None),
+        };
     }
     let Some(capacity) = scenario.capacity else {
         return with(top, PLACES, None);
