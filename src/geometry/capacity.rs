@@ -31,9 +31,13 @@ pub fn capacity_weight(erase_block: Bytes, capacity: Bytes) -> f64 {
     }
     let power = 1u64 << erase_block.get().trailing_zeros();
     let odd = erase_block.get() / power;
-    let odd_part = factor(odd as f64, capacity.get() % odd == 0, WHOLE_UNITS_ODD);
+    let odd_part = factor(
+        odd as f64,
+        capacity.get().is_multiple_of(odd),
+        WHOLE_UNITS_ODD,
+    );
     let power_part = if power > CAPACITY_GRAIN {
-        let divides = capacity.get() % power == 0;
+        let divides = capacity.get().is_multiple_of(power);
         let steps = power.min(LARGEST_POWER_PART) / CAPACITY_GRAIN;
         factor(steps as f64, divides, WHOLE_UNITS_POWER)
     } else {
@@ -48,7 +52,12 @@ fn factor(d: f64, divides: bool, whole_units: f64) -> f64 {
         return 1.0;
     }
     let chance = 1.0 - whole_units;
-    if divides { whole_units * d + chance } else { chance }.clamp(LEAST, MOST)
+    if divides {
+        whole_units * d + chance
+    } else {
+        chance
+    }
+    .clamp(LEAST, MOST)
 }
 
 /// The sentence that goes with [`capacity_weight`].
@@ -93,7 +102,10 @@ fn hints(reported: &Reported) -> Vec<Hint> {
         let (name, power) = match preferred.origin {
             Origin::Card => ("the preferred erase size", 1.0),
             // Possibly the kernel's rule by capacity.
-            Origin::CardOrKernelDefault => ("the preferred erase size (perhaps the kernel's default)", 0.5),
+            Origin::CardOrKernelDefault => (
+                "the preferred erase size (perhaps the kernel's default)",
+                0.5,
+            ),
         };
         hints.push(Hint {
             name,
@@ -175,7 +187,10 @@ mod tests {
         for capacity in [1, 512, 3_965_190_144, 7_902_068_736, u64::MAX] {
             for size in [1, 3, 5 << 20, 9 << 22, 1 << 30, u64::MAX] {
                 let weight = capacity_weight(Bytes(size), Bytes(capacity));
-                assert!((LEAST..=MOST).contains(&weight), "{size} {capacity} {weight}");
+                assert!(
+                    (LEAST..=MOST).contains(&weight),
+                    "{size} {capacity} {weight}"
+                );
             }
         }
         assert_eq!(capacity_weight(Bytes::ZERO, Bytes(1)), 1.0);

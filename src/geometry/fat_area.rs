@@ -61,7 +61,10 @@ pub fn zones(rows: &[Row], step: Bytes) -> Option<Zones> {
     let common = common_blocks(&judged, blocks)?;
     let ratios = |row: &Row| -> Vec<f64> {
         let level = mean(common.iter().map(|block| row.bytes_per_second[*block].ln()));
-        row.bytes_per_second.iter().map(|rate| rate.ln() - level).collect()
+        row.bytes_per_second
+            .iter()
+            .map(|rate| rate.ln() - level)
+            .collect()
     };
     let table: Vec<Vec<f64>> = judged.iter().map(|row| ratios(row)).collect();
     let threshold = SPECIAL.ln();
@@ -70,12 +73,14 @@ pub fn zones(rows: &[Row], step: Bytes) -> Option<Zones> {
     let mut sides = vec![1.0; blocks];
     for block in 0..blocks {
         let column: Vec<f64> = table.iter().map(|row| row[block]).collect();
-        let off = column.iter().filter(|ratio| ratio.abs() > threshold).count();
+        let off = column
+            .iter()
+            .filter(|ratio| ratio.abs() > threshold)
+            .count();
         let level = mean(column.iter().copied());
         let spread = mean(column.iter().map(|ratio| (ratio - level).powi(2))).sqrt();
         let error = (spread / (column.len() as f64).sqrt()).max(0.01);
-        special[block] =
-            off as f64 >= MOST_SIZES * column.len() as f64 && level.abs() >= threshold;
+        special[block] = off as f64 >= MOST_SIZES * column.len() as f64 && level.abs() >= threshold;
         levels[block] = level.exp();
         // Logistic approximation of the normal distribution.
         sides[block] = 1.0 / (1.0 + (-1.7 * (level.abs() - threshold).abs() / error).exp());
@@ -100,7 +105,11 @@ pub fn zones(rows: &[Row], step: Bytes) -> Option<Zones> {
             block += 1;
         }
         let from = Bytes(step.get().saturating_mul(first as u64));
-        let latest = if block - first == 1 { LONE_BLOCK_STARTS } else { ZONE_STARTS };
+        let latest = if block - first == 1 {
+            LONE_BLOCK_STARTS
+        } else {
+            ZONE_STARTS
+        };
         if from > latest || block == blocks {
             odd_blocks.extend(first..block);
             continue;
@@ -149,7 +158,10 @@ fn common_blocks(rows: &[&Row], blocks: usize) -> Option<Vec<usize>> {
     if last.len() >= 2 && last.len() * 3 >= blocks {
         return Some(last);
     }
-    let largest = levels.iter().map(|level| like(*level)).max_by_key(Vec::len)?;
+    let largest = levels
+        .iter()
+        .map(|level| like(*level))
+        .max_by_key(Vec::len)?;
     (largest.len() >= 2).then_some(largest)
 }
 
@@ -220,7 +232,10 @@ mod tests {
         let sandisk = [17.7, 18.5, 7.5, 7.4, 7.6, 7.2, 18.4];
         let zones = zones(&rows(&sandisk, 8), Bytes::mib(2)).unwrap().zones;
         assert_eq!(zones.len(), 1);
-        assert_eq!((zones[0].from_bytes, zones[0].to_bytes), (Bytes::mib(4), Bytes::mib(12)));
+        assert_eq!(
+            (zones[0].from_bytes, zones[0].to_bytes),
+            (Bytes::mib(4), Bytes::mib(12))
+        );
     }
 
     #[test]

@@ -169,8 +169,11 @@ const STAYS_DOWN: f64 = 0.75;
 pub struct Level {
     /// How many units were open.
     pub open: u32,
-    /// A mean rate, bytes per second.
-    pub bytes_per_second: f64,
+    /// A mean rate, in any unit.
+    pub rate: f64,
+    /// Standard error of the logarithm of its ratio to the level before; infinite when too few sizes
+    /// can be compared.
+    pub error: f64,
 }
 
 /// A step that is or may be a soft limit.
@@ -195,20 +198,26 @@ pub fn soft_step(levels: &[Level]) -> Option<SoftStep> {
         .filter_map(|(i, pair)| {
             let [before, after] = pair else { return None };
             let skipped = after.open.checked_sub(before.open)?.checked_sub(1)?;
-            let remains = after.bytes_per_second / before.bytes_per_second;
+            let remains = after.rate / before.rate;
             let stays = levels[i + 1..]
                 .iter()
-                .all(|level| level.bytes_per_second <= STAYS_DOWN * before.bytes_per_second);
+                .all(|level| level.rate <= STAYS_DOWN * before.rate);
             let graceful = GRACEFUL_STEP.powf(f64::from(skipped));
-            (remains <= SOFT_STEP && stays).then_some(SoftStep {
+            // The step is deep enough with its error, not by luck.
+            let surely = remains * after.error.exp();
+            (surely <= SOFT_STEP && stays).then_some(SoftStep {
                 last_fast: before.open,
                 first_slow: after.open,
                 remains,
-                certain: remains <= SOFT_STEP * graceful,
+                certain: surely <= SOFT_STEP * graceful,
             })
         })
         .collect();
-    steps.iter().find(|step| step.certain).or(steps.first()).copied()
+    steps
+        .iter()
+        .find(|step| step.certain)
+        .or(steps.first())
+        .copied()
 }
 
 #[cfg(test)]
@@ -243,8 +252,20 @@ mod tests {
     fn eighteen_units_of_the_voyager_are_fast_and_nineteen_slow() {
         // Corsair Voyager 3.0 (public list thread), 8 MiB units. Five times slower than one unit is
         // still fast.
-        let eighteen = [(1024, 2.99), (512, 2.2), (256, 3.19), (128, 3.15), (64, 1.52)];
-        let nineteen = [(1024, 1.86), (512, 0.898), (256, 0.488), (128, 0.273), (64, 0.142)];
+        let eighteen = [
+            (1024, 2.99),
+            (512, 2.2),
+            (256, 3.19),
+            (128, 3.15),
+            (64, 1.52),
+        ];
+        let nineteen = [
+            (1024, 1.86),
+            (512, 0.898),
+            (256, 0.488),
+            (128, 0.273),
+            (64, 0.142),
+        ];
         assert!(slow(&eighteen) < 0.01 && slow(&nineteen) > 0.99);
     }
 
@@ -277,8 +298,7 @@ mod tests {
 
     #[test]
     fn contradicting_repetitions_widen_the_answer() {
-        let limit =
-            limit(&trials(&[(3, false), (4, false), (4, true), (5, true)])).unwrap();
+        let limit = limit(&trials(&[(3, false), (4, false), (4, true), (5, true)])).unwrap();
         assert_eq!((limit.at_least, limit.at_most), (Some(3), Some(4)));
     }
 
@@ -289,11 +309,19 @@ mod tests {
                 .iter()
                 .map(|(open, rate)| Level {
                     open: *open,
-                    bytes_per_second: *rate,
+                    rate: *rate,
+                    error: 0.05,
                 })
                 .collect()
         };
-        let sandisk = level(&[(1, 10.3), (3, 10.1), (4, 10.0), (5, 3.8), (6, 2.7), (7, 2.4)]);
+        let sandisk = level(&[
+            (1, 10.3),
+            (3, 10.1),
+            (4, 10.0),
+            (5, 3.8),
+            (6, 2.7),
+            (7, 2.4),
+        ]);
         let step = soft_step(&sandisk).unwrap();
         assert!(step.certain && (step.last_fast, step.first_slow) == (4, 5));
         let graceful = level(&[(1, 9.6), (2, 6.65), (3, 5.9), (4, 4.4), (5, 4.0)]);

@@ -54,7 +54,10 @@ pub fn write_knee(curve: &[WriteTime]) -> Option<WriteKnee> {
         }
         let page = point.size.get() as f64;
         let clipped: Vec<f64> = sizes.iter().map(|size| size.max(page)).collect();
-        let is_below: Vec<f64> = sizes.iter().map(|s| f64::from(u8::from(*s < page))).collect();
+        let is_below: Vec<f64> = sizes
+            .iter()
+            .map(|s| f64::from(u8::from(*s < page)))
+            .collect();
         for step in [None, Some(is_below.as_slice())] {
             let Some(fit) = bic(curve, &clipped, step) else {
                 continue;
@@ -91,8 +94,13 @@ fn bic(curve: &[WriteTime], x: &[f64], step: Option<&[f64]>) -> Option<Fit> {
             .iter()
             .enumerate()
             .map(|(i, point)| {
-                let on = |wanted: bool, value: f64| if wanted { value / point.seconds } else { 0.0 };
-                [on(a, 1.0), on(b, x[i]), on(c, step.map_or(0.0, |step| step[i]))]
+                let on =
+                    |wanted: bool, value: f64| if wanted { value / point.seconds } else { 0.0 };
+                [
+                    on(a, 1.0),
+                    on(b, x[i]),
+                    on(c, step.map_or(0.0, |step| step[i])),
+                ]
             })
             .collect();
         let Some(beta) = solve(&rows) else { continue };
@@ -108,7 +116,11 @@ fn bic(curve: &[WriteTime], x: &[f64], step: Option<&[f64]>) -> Option<Fit> {
             .sum();
         let variance = (residual / n).max(RELATIVE_ERROR_FLOOR.powi(2));
         // The page itself is a parameter too.
-        let parameters = 2.0 + if step.is_some() { 1.0 } else { 0.0 } + f64::from(u8::from(x.iter().zip(curve).any(|(x, p)| *x > p.size.get() as f64)));
+        let parameters = 2.0
+            + if step.is_some() { 1.0 } else { 0.0 }
+            + f64::from(u8::from(
+                x.iter().zip(curve).any(|(x, p)| *x > p.size.get() as f64),
+            ));
         let bic = n * variance.ln() + parameters * n.ln();
         if best.as_ref().is_none_or(|best| bic < best.bic) {
             best = Some(Fit { bic, step: beta[2] });
@@ -128,9 +140,17 @@ fn solve(rows: &[[f64; 3]]) -> Option<[f64; 3]> {
     }
     for row in rows {
         for i in 0..3 {
-            let left = if scale[i] > 0.0 { row[i] / scale[i] } else { 0.0 };
+            let left = if scale[i] > 0.0 {
+                row[i] / scale[i]
+            } else {
+                0.0
+            };
             for j in 0..3 {
-                let right = if scale[j] > 0.0 { row[j] / scale[j] } else { 0.0 };
+                let right = if scale[j] > 0.0 {
+                    row[j] / scale[j]
+                } else {
+                    0.0
+                };
                 matrix[i][j] += left * right;
             }
             matrix[i][3] += left;
@@ -150,8 +170,9 @@ fn solve(rows: &[[f64; 3]]) -> Option<[f64; 3]> {
         for k in 0..3 {
             if k != i {
                 let ratio = matrix[k][i] / matrix[i][i];
-                for column in i..4 {
-                    matrix[k][column] -= ratio * matrix[i][column];
+                let pivot = matrix[i];
+                for (value, own) in matrix[k].iter_mut().zip(pivot).skip(i) {
+                    *value -= ratio * own;
                 }
             }
         }
@@ -236,7 +257,7 @@ mod tests {
         let line: Vec<WriteTime> = (0..8)
             .map(|k| WriteTime {
                 size: Bytes(1024 << k),
-                seconds: 1e-3 + (1024 << k) as f64 * 1e-7,
+                seconds: 1e-3 + f64::from(1024 << k) * 1e-7,
             })
             .collect();
         assert!(write_knee(&line).unwrap().advantage < 0.0);
@@ -251,7 +272,13 @@ mod tests {
 
     #[test]
     fn the_efficient_size_ignores_a_slow_first_line() {
-        let rates = [(4096, 3.0e6), (2048, 8.4e6), (64, 8.0e6), (32, 6.0e6), (16, 3.0e6)];
+        let rates = [
+            (4096, 3.0e6),
+            (2048, 8.4e6),
+            (64, 8.0e6),
+            (32, 6.0e6),
+            (16, 3.0e6),
+        ];
         assert_eq!(efficient_size(&curve(&rates)), Some(Bytes::kib(32)));
     }
 }

@@ -11,7 +11,9 @@ pub struct Random(u64);
 impl Random {
     pub fn new(seed: u64) -> Random {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-        (0..8).for_each(|_| drop(random.next()));
+        for _ in 0..8 {
+            random.next();
+        }
         random
     }
 
@@ -258,7 +260,11 @@ impl Writer {
                 time *= random.between(1.2, 3.0);
             }
             first = false;
-            text.push_str(&format!("{}\t{}\n", format_size(size), format_rate(size as f64 / time)));
+            text.push_str(&format!(
+                "{}\t{}\n",
+                format_size(size),
+                format_rate(size as f64 / time)
+            ));
             size /= 2;
         }
         text

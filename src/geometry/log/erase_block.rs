@@ -83,7 +83,10 @@ pub(super) fn infer(scans: &[&AlignScan], known: &Known<'_>) -> EraseBlock {
         }
     }
     profiles.retain(|profile| profile.points.len() >= FEWEST_LINES);
-    let top = profiles.iter().flat_map(|profile| profile.points.iter().map(|p| p.align)).max();
+    let top = profiles
+        .iter()
+        .flat_map(|profile| profile.points.iter().map(|p| p.align))
+        .max();
     let Some(top) = top else {
         return EraseBlock {
             verdict: Verdict::NotVisible,
@@ -96,8 +99,13 @@ pub(super) fn infer(scans: &[&AlignScan], known: &Known<'_>) -> EraseBlock {
     // A unit needs two lines at or above it.
     let below = top;
     let suspected = suspected_factor(&profiles);
-    let hypotheses =
-        hypotheses(known.capacity, below, suspected, known.reported, known.too_small);
+    let hypotheses = hypotheses(
+        known.capacity,
+        below,
+        suspected,
+        known.reported,
+        known.too_small,
+    );
     Inference::new(&profiles, &scenarios, &hypotheses).report(known)
 }
 
@@ -171,7 +179,12 @@ impl<'a> Inference<'a> {
     }
 
     fn report(&self, known: &Known<'_>) -> EraseBlock {
-        let total = ln_sum(self.explained.iter().map(|e| e.weight).chain([self.nothing]));
+        let total = ln_sum(
+            self.explained
+                .iter()
+                .map(|e| e.weight)
+                .chain([self.nothing]),
+        );
         let mut grids: Vec<(Grid, f64)> = Vec::new();
         for (hypothesis, explained) in self.hypotheses.iter().zip(&self.explained) {
             let probability = (explained.weight - total).exp();
@@ -198,7 +211,7 @@ impl<'a> Inference<'a> {
             return EraseBlock {
                 verdict: Verdict::NotVisible,
                 bytes: None,
-                confidence: nothing.max(0.0),
+                confidence: probability,
                 source: Source::Assumed,
                 runner_up_bytes: Some(best.size),
                 evidence: self.why_not(best, probability, runner_up, nothing),
@@ -261,7 +274,9 @@ impl<'a> Inference<'a> {
     /// sub-units, or the sub-unit alone. Both say where the boundaries are; their joint probability
     /// when the two levels are clearly apart.
     fn nested(&self, grids: &[(Grid, f64)]) -> Option<f64> {
-        let [(a, p), (b, q), ..] = grids else { return None };
+        let [(a, p), (b, q), ..] = grids else {
+            return None;
+        };
         let (unit, part) = if a.size > b.size { (a, b) } else { (b, a) };
         if a.phase != b.phase || p + q < BOTH_READINGS {
             return None;
@@ -279,7 +294,11 @@ impl<'a> Inference<'a> {
     /// Scans that show the unit by themselves: much better than nothing, and no other much better.
     fn confirming(&self, grid: Grid) -> usize {
         let mut count = 0;
-        let top = self.explained.iter().map(|e| e.weight).fold(f64::NEG_INFINITY, f64::max);
+        let top = self
+            .explained
+            .iter()
+            .map(|e| e.weight)
+            .fold(f64::NEG_INFINITY, f64::max);
         let rivals: Vec<&Hypothesis> = self
             .hypotheses
             .iter()
@@ -288,7 +307,11 @@ impl<'a> Inference<'a> {
             .map(|(hypothesis, _)| hypothesis)
             .collect();
         for profile in self.profiles {
-            for scan in profile.scans.iter().filter(|scan| scan.len() >= FEWEST_LINES) {
+            for scan in profile
+                .scans
+                .iter()
+                .filter(|scan| scan.len() >= FEWEST_LINES)
+            {
                 let mut fitters = [Fitter::new(scan, profile.base)];
                 let nothing = NOTHING.ln() + fitters[0].nothing();
                 let mut ours = f64::NEG_INFINITY;
@@ -353,7 +376,7 @@ impl<'a> Inference<'a> {
         let only_powers = self.profiles.iter().all(|profile| profile.odd == Some(1));
         let odd = other.size.get() >> other.size.get().trailing_zeros();
         let percent = 100.0 * probability;
-        if only_powers && odd % 3 == 0 && other.size.is_multiple_of(best.size) {
+        if only_powers && odd.is_multiple_of(3) && other.size.is_multiple_of(best.size) {
             format!(
                 "next best is {} ({percent:.1} %), which lines of powers of two hardly tell from {}; a scan with --blocksize=3072 would",
                 other.size, best.size
@@ -370,47 +393,55 @@ impl<'a> Inference<'a> {
         runner_up: Option<(Grid, f64)>,
         nothing: f64,
     ) -> Vec<String> {
-        let mut reasons = Vec::new();
-        for profile in self.profiles {
-            let scatter = fit::neighbour_scatter(&profile.points);
-            let values: Vec<f64> = profile.points.iter().map(|point| point.value).collect();
-            let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            let low = values.iter().copied().fold(f64::INFINITY, f64::min);
-            let half = values.len() / 2;
-            let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len().max(1) as f64;
-            let step = mean(&values[..half]) - mean(&values[half..]);
-            reasons.push(if scatter > 0.3 * (high - low) && scatter > 0.05 * profile.base {
-                format!(
-                    "neighbouring lines scatter by {scatter:.0} µs, as much as any step between them (read {:.0} µs): repeat the scan with --count=100",
-                    profile.base
-                )
-            } else if step < -2.0 * scatter {
-                format!(
-                    "the lines are out of order: reads across large alignments cost less ({:.0} µs) than across small ones ({:.0} µs)",
-                    mean(&values[..half]),
-                    mean(&values[half..])
-                )
-            } else {
-                format!(
-                    "from {} down to {} the lines lie between {low:.0} and {high:.0} µs without a clear step (scatter {scatter:.0} µs, read {:.0} µs)",
-                    profile.points[0].align,
-                    profile.points[profile.points.len() - 1].align,
-                    profile.base
-                )
-            });
-        }
+        let mut reasons: Vec<String> = self
+            .profiles
+            .iter()
+            .map(|profile| shape(profile, nothing < 0.5))
+            .collect();
+        let percent = |probability: f64| format!("{:.0} %", 100.0 * probability);
+        let other = runner_up.map_or(String::new(), |(grid, probability)| {
+            format!(", {} {}", grid.size, percent(probability))
+        });
         reasons.push(format!(
-            "best guess {} with {:.0} %, no boundary visible {:.0} %{}",
+            "too little to tell a size: {} {}{other}, no boundary visible {}",
             best.size,
-            100.0 * probability,
-            100.0 * nothing,
-            runner_up.map_or(String::new(), |(grid, p)| format!(
-                ", {} {:.0} %",
-                grid.size,
-                100.0 * p
-            ))
+            percent(probability),
+            percent(nothing)
         ));
         reasons
+    }
+}
+
+/// Why a profile does not tell a size, in numbers.
+fn shape(profile: &Profile, has_step: bool) -> String {
+    let values: Vec<f64> = profile.points.iter().map(|point| point.value).collect();
+    let scatter = fit::neighbour_scatter(&values);
+    let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let (large, small) = values.split_at(values.len() / 2);
+    let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len().max(1) as f64;
+    let (large, small) = (mean(large), mean(small));
+    let base = profile.base;
+    let (top, bottom) = match (profile.points.first(), profile.points.last()) {
+        (Some(first), Some(last)) => (first.align, last.align),
+        _ => (Bytes::ZERO, Bytes::ZERO),
+    };
+    if scatter > 0.3 * (high - low) && scatter > 0.05 * base {
+        format!(
+            "neighbouring lines scatter by {scatter:.0} µs, as much as any step between them (read {base:.0} µs): repeat the scan with --count=100"
+        )
+    } else if large < small - 2.0 * scatter {
+        format!(
+            "the lines are out of order: reads across large alignments cost {large:.0} µs, across small ones {small:.0} µs"
+        )
+    } else if has_step {
+        format!(
+            "the lines fall from {high:.0} µs to {low:.0} µs between {top} and {bottom}, but more than one size explains that (scatter {scatter:.0} µs)"
+        )
+    } else {
+        format!(
+            "from {top} down to {bottom} the lines lie between {low:.0} and {high:.0} µs without a clear step (scatter {scatter:.0} µs, read {base:.0} µs)"
+        )
     }
 }
 
@@ -449,7 +480,10 @@ fn explain(
             .zip(profiles)
             .map(|(fitter, profile)| fitter.explain(profile.places[scenario], hypothesis))
             .collect();
-        let costs: Vec<f64> = fits.iter().map(|fit| fit.costs.iter().sum::<f64>().ln()).collect();
+        let costs: Vec<f64> = fits
+            .iter()
+            .map(|fit| fit.costs.iter().sum::<f64>().ln())
+            .collect();
         let usual = fits
             .iter()
             .zip(profiles)

@@ -21,19 +21,31 @@ pub(super) fn infer(runs: &[&FindFatRun]) -> FatArea {
     // Runs with blocks of one size are repetitions of each other; the size with most runs counts.
     let step = |run: &FindFatRun| {
         let first = run.lines.first().map(|line| line.size);
-        run.request.erasesize.filter(|asked| first.is_some_and(|first| *asked >= first)).or(first)
+        run.request
+            .erasesize
+            .filter(|asked| first.is_some_and(|first| *asked >= first))
+            .or(first)
     };
     let Some(size) = distinct
         .iter()
         .filter_map(|run| step(run))
-        .max_by_key(|size| distinct.iter().filter(|run| step(run) == Some(*size)).count())
+        .max_by_key(|size| {
+            distinct
+                .iter()
+                .filter(|run| step(run) == Some(*size))
+                .count()
+        })
     else {
         return FatArea::default();
     };
-    let group: Vec<&FindFatRun> =
-        distinct.into_iter().filter(|run| step(run) == Some(size)).collect();
-    let single: Vec<Option<Zones>> =
-        group.iter().map(|run| fat_area::zones(&rows(&[run]), size)).collect();
+    let group: Vec<&FindFatRun> = distinct
+        .into_iter()
+        .filter(|run| step(run) == Some(size))
+        .collect();
+    let single: Vec<Option<Zones>> = group
+        .iter()
+        .map(|run| fat_area::zones(&rows(&[run]), size))
+        .collect();
     let Some(zones) = fat_area::zones(&rows(&group), size) else {
         return FatArea {
             verdict: Verdict::NotVisible,
@@ -48,9 +60,11 @@ pub(super) fn infer(runs: &[&FindFatRun]) -> FatArea {
         .flatten()
         .filter(|own| {
             own.zones.len() == zones.zones.len()
-                && own.zones.iter().zip(&zones.zones).all(|(a, b)| {
-                    (a.from_bytes, a.to_bytes) == (b.from_bytes, b.to_bytes)
-                })
+                && own
+                    .zones
+                    .iter()
+                    .zip(&zones.zones)
+                    .all(|(a, b)| (a.from_bytes, a.to_bytes) == (b.from_bytes, b.to_bytes))
         })
         .count();
     let verdict = if zones.confidence < LIKELY {

@@ -60,11 +60,8 @@ pub(super) struct Fit {
 
 /// The scatter between neighbouring lines, whatever the levels are: most neighbours lie on the same
 /// one.
-pub(super) fn neighbour_scatter(points: &[Point]) -> f64 {
-    let steps: Vec<f64> = points
-        .windows(2)
-        .map(|pair| pair[1].value - pair[0].value)
-        .collect();
+pub(super) fn neighbour_scatter(values: &[f64]) -> f64 {
+    let steps: Vec<f64> = values.windows(2).map(|pair| pair[1] - pair[0]).collect();
     // Around zero, not around their median: a trend is scatter too.
     let sizes: Vec<f64> = steps.iter().flat_map(|step| [*step, -*step]).collect();
     deviation(&sizes).unwrap_or(0.0) / std::f64::consts::SQRT_2
@@ -85,6 +82,7 @@ impl Scale {
     /// `base` is how long a read takes.
     pub(super) fn of(points: &[Point], base: f64) -> Scale {
         let errors: Vec<f64> = points.iter().map(|point| point.error).collect();
+        let values: Vec<f64> = points.iter().map(|point| point.value).collect();
         let floor = (FINEST_SCATTER * base)
             .max(0.5 * median(&errors).unwrap_or(0.0))
             .max(f64::MIN_POSITIVE);
@@ -93,7 +91,7 @@ impl Scale {
         let total = ln_sum(trust);
         Scale {
             floor,
-            estimate: neighbour_scatter(points).max(floor),
+            estimate: neighbour_scatter(&values).max(floor),
             trust: trust.map(|trust| trust - total),
         }
     }
@@ -167,7 +165,11 @@ fn fit_with(points: &[Point], scatter: f64, place_scatter: f64, columns: &[Colum
             let away = (point.value - level).powi(2) / variance;
             weights[i] = (FREEDOM + 1.0) / (FREEDOM + away) / variance;
         }
-        if beta.iter().zip(before).all(|(new, old)| (new - old).abs() < SETTLED * scatter) {
+        if beta
+            .iter()
+            .zip(before)
+            .all(|(new, old)| (new - old).abs() < SETTLED * scatter)
+        {
             break;
         }
     }
@@ -223,7 +225,11 @@ fn least_squares(points: &[Point], weights: &[f64], columns: &[Column]) -> [f64;
             .zip(&beta[1..])
             .all(|(column, cost)| column.signed || *cost >= 0.0);
         // The residual of a least-squares solution, less what all have in common.
-        let residual = -beta.iter().enumerate().map(|(a, cost)| cost * sums[a][3]).sum::<f64>();
+        let residual = -beta
+            .iter()
+            .enumerate()
+            .map(|(a, cost)| cost * sums[a][3])
+            .sum::<f64>();
         if allowed && residual < least {
             least = residual;
             best = beta;
@@ -256,8 +262,9 @@ fn solve(sums: &[[f64; 4]; 4], used: [bool; 3]) -> Option<[f64; 3]> {
         for b in 0..3 {
             if a != b {
                 let ratio = m[b][a] / diagonal;
-                for column in a..4 {
-                    m[b][column] -= ratio * m[a][column];
+                let pivot = m[a];
+                for (value, own) in m[b].iter_mut().zip(pivot).skip(a) {
+                    *value -= ratio * own;
                 }
             }
         }
@@ -297,7 +304,10 @@ mod tests {
         let points = points(&[60.0, 62.0, 59.0, 400.0, 61.0, 300.0, 305.0, 298.0, 302.0]);
         let with = fit(&points, 1000.0, &[step(9, 5)]);
         let without = fit(&points, 1000.0, &[]);
-        assert!(with.evidence > without.evidence + 5.0, "{with:?} {without:?}");
+        assert!(
+            with.evidence > without.evidence + 5.0,
+            "{with:?} {without:?}"
+        );
         assert!((with.shelf - 61.0).abs() < 5.0 && (with.costs[0] - 240.0).abs() < 12.0);
     }
 

@@ -50,6 +50,22 @@ fn magnitude(size: u64, small_device: bool) -> f64 {
     }
 }
 
+/// The largest allocation unit that the SD specification allows a card of a capacity to declare
+/// (Physical Layer Simplified Specification 4.10, maximum AU size). Units beyond it exist, cards with
+/// two levels and USB sticks among them, but are fewer.
+fn largest_declared(capacity: u64) -> u64 {
+    match capacity {
+        0..=67_108_864 => 512 * KIB,
+        67_108_865..=268_435_456 => MIB,
+        268_435_457..=536_870_912 => 2 * MIB,
+        536_870_913..=34_359_738_368 => 4 * MIB,
+        _ => 64 * MIB,
+    }
+}
+
+/// Weight of a unit beyond that.
+const BEYOND_DECLARED: f64 = 0.6;
+
 /// An odd factor that somebody scanned for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Suspicion {
@@ -86,6 +102,8 @@ pub(super) fn hypotheses(
 ) -> Vec<Hypothesis> {
     // Without a capacity the top alignment bounds it: at most seven times as much.
     let small_device = capacity.map_or(below.get() < 32 * MIB, |capacity| capacity.get() < GIB);
+    let largest_declared =
+        largest_declared(capacity.map_or(below.get().saturating_mul(14), Bytes::get));
     let mut all = Vec::new();
     for (odd, weight) in ODD_FACTORS {
         let odd_weight = suspicion.weight(odd).unwrap_or(weight);
@@ -95,6 +113,9 @@ pub(super) fn hypotheses(
             let mut weight = odd_weight * magnitude(size, small_device);
             weight *= capacity.map_or(1.0, |capacity| capacity::capacity_weight(unit, capacity));
             weight *= capacity::reported_weight(unit, reported);
+            if size > largest_declared {
+                weight *= BEYOND_DECLARED;
+            }
             if too_small.contains(&Bytes(size / 2)) {
                 weight *= TOO_SMALL_DOUBLED;
             } else if too_small.contains(&unit) {
@@ -116,20 +137,20 @@ fn push_variants(all: &mut Vec<Hypothesis>, odd: u64, unit: Bytes, weight: f64) 
     let size = unit.get();
     let mut sub_units = vec![(None, 1.0)];
     for (parts, weight) in SUB_UNITS {
-        if size % parts == 0 && size / parts >= 256 * KIB {
+        if size.is_multiple_of(parts) && size / parts >= 256 * KIB {
             sub_units.push((Some(Bytes(size / parts)), weight));
         }
     }
     let mut phases = vec![(0, 1.0)];
-    if odd % 3 == 0 {
+    if odd.is_multiple_of(3) {
         phases.extend([(size / 3, PHASE), (size / 3 * 2, PHASE)]);
     }
-    let total: f64 = sub_units.iter().map(|(_, w)| w).sum::<f64>()
-        * phases.iter().map(|(_, w)| w).sum::<f64>();
+    let total: f64 =
+        sub_units.iter().map(|(_, w)| w).sum::<f64>() * phases.iter().map(|(_, w)| w).sum::<f64>();
     for (sub_unit, sub_weight) in sub_units {
         for (phase, phase_weight) in &phases {
             // Sub-unit boundaries have to run through those of the unit.
-            if sub_unit.is_some_and(|sub: Bytes| phase % sub.get() != 0) {
+            if sub_unit.is_some_and(|sub: Bytes| !phase.is_multiple_of(sub.get())) {
                 continue;
             }
             all.push(Hypothesis {
@@ -149,7 +170,13 @@ mod tests {
     use super::*;
 
     fn all() -> Vec<Hypothesis> {
-        hypotheses(Some(Bytes::gib(4)), Bytes::mib(128), Suspicion::None, &Reported::default(), &[])
+        hypotheses(
+            Some(Bytes::gib(4)),
+            Bytes::mib(128),
+            Suspicion::None,
+            &Reported::default(),
+            &[],
+        )
     }
 
     #[test]
@@ -161,10 +188,19 @@ mod tests {
     #[test]
     fn powers_of_two_lead_and_odd_units_are_there() {
         let prior = |size: Bytes| {
-            all().iter().filter(|h| h.grid.size == size).map(|h| h.prior.exp()).sum::<f64>()
+            all()
+                .iter()
+                .filter(|h| h.grid.size == size)
+                .map(|h| h.prior.exp())
+                .sum::<f64>()
         };
         assert!(prior(Bytes::mib(4)) > 10.0 * prior(Bytes::mib(12)));
-        for size in [Bytes::kib(1536), Bytes::mib(10), Bytes::mib(14), Bytes::mib(18)] {
+        for size in [
+            Bytes::kib(1536),
+            Bytes::mib(10),
+            Bytes::mib(14),
+            Bytes::mib(18),
+        ] {
             assert!(prior(size) > 0.0, "{size}");
         }
         assert_eq!(prior(Bytes::mib(128)), 0.0);

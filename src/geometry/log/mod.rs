@@ -19,6 +19,12 @@ use crate::measure::flashbench_log::{AlignScan, FindFatRun, OpenAuRun, Run};
 use crate::topology::Reported;
 use crate::units::Bytes;
 
+/// More runs than these are left out, to keep the time bounded. The largest public log has 10 scans,
+/// 60 open-AU runs and 3 find-fat runs.
+const MOST_SCANS: usize = 40;
+const MOST_OPEN_AU_RUNS: usize = 500;
+const MOST_FIND_FAT_RUNS: usize = 50;
+
 /// Something that a reader of the result should know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
@@ -43,11 +49,15 @@ pub fn infer(runs: &[Run], capacity: Option<Bytes>, reported: &Reported) -> Infe
     let mut scans: Vec<&AlignScan> = Vec::new();
     let mut open_au_runs: Vec<&OpenAuRun> = Vec::new();
     let mut find_fat_runs: Vec<&FindFatRun> = Vec::new();
+    let mut left_out = 0;
     for run in runs {
         match run {
-            Run::Align(scan) => scans.push(scan),
-            Run::OpenAu(run) => open_au_runs.push(run),
-            Run::FindFat(run) => find_fat_runs.push(run),
+            Run::Align(scan) if scans.len() < MOST_SCANS => scans.push(scan),
+            Run::OpenAu(run) if open_au_runs.len() < MOST_OPEN_AU_RUNS => open_au_runs.push(run),
+            Run::FindFat(run) if find_fat_runs.len() < MOST_FIND_FAT_RUNS => {
+                find_fat_runs.push(run);
+            }
+            _ => left_out += 1,
         }
     }
     let too_small = open_au::units_too_small(&open_au_runs);
@@ -66,6 +76,15 @@ pub fn infer(runs: &[Run], capacity: Option<Bytes>, reported: &Reported) -> Infe
         erase_block,
     };
     let mut notes = Vec::new();
+    if left_out > 0 {
+        notes.push(Note {
+            code: "runs_left_out",
+            text: format!(
+                "{left_out} runs beyond the first {} were left out",
+                runs.len() - left_out
+            ),
+        });
+    }
     if found.maybe_cached {
         notes.push(Note {
             code: "may_be_hidden_by_cache",
@@ -73,5 +92,93 @@ pub fn infer(runs: &[Run], capacity: Option<Bytes>, reported: &Reported) -> Infe
                 .to_owned(),
         });
     }
+    let partition = scans
+        .iter()
+        .filter_map(|scan| scan.request.device.as_deref())
+        .find(|device| is_partition(device));
+    if let Some(partition) = partition {
+        notes.push(Note {
+            code: "scan_of_partition",
+            text: format!(
+                "the scan is of partition {partition}: its boundaries count from the start of the partition"
+            ),
+        });
+    }
     Inference { geometry, notes }
+}
+
+/// What to say when a log mentions capacities but none was given; they may be another device's.
+pub fn capacity_note(mentioned: &[Bytes]) -> Option<Note> {
+    let first = mentioned.first()?;
+    Some(Note {
+        code: "capacity_not_given",
+        text: format!(
+            "the log mentions {0} bytes: if that is the device's capacity, --capacity {0}B makes the scan clearer",
+            first.get()
+        ),
+    })
+}
+
+/// `/dev/sdb7`, `/dev/mmcblk0p1`, `/dev/nvme0n1p2`.
+fn is_partition(device: &str) -> bool {
+    let name = device.rsplit('/').next().unwrap_or_default();
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    if stem.len() == name.len() {
+        return false;
+    }
+    let disk = stem.trim_end_matches('p');
+    let numbered = disk.len() < stem.len() && disk.ends_with(|c: char| c.is_ascii_digit());
+    numbered || ["sd", "hd", "vd"].iter().any(|kind| name.starts_with(kind))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::flashbench_log::parse;
+
+    #[test]
+    fn partitions_are_told_from_disks() {
+        for device in ["/dev/sdb7", "/dev/mmcblk0p1", "/dev/nvme0n1p2"] {
+            assert!(is_partition(device), "{device}");
+        }
+        for device in [
+            "/dev/sdb",
+            "/dev/mmcblk0",
+            "/dev/nvme0n1",
+            "/dev/loop0",
+            "",
+            "/dev/disk/by-id/x",
+        ] {
+            assert!(!is_partition(device), "{device}");
+        }
+    }
+
+    #[test]
+    fn what_a_log_does_not_contain_is_not_tested() {
+        let log = parse(b"flashbench -O /dev/sdb\n4MiB 5M/s\n2MiB 5M/s\n1MiB 5M/s\n").unwrap();
+        let geometry = infer(&log.runs, None, &Reported::default()).geometry;
+        assert_eq!(
+            geometry.erase_block.verdict,
+            crate::geometry::Verdict::NotTested
+        );
+        assert_eq!(
+            geometry.fat_area.verdict,
+            crate::geometry::Verdict::NotTested
+        );
+        assert_eq!(geometry.throughput.write.len(), 3);
+    }
+
+    #[test]
+    fn a_mentioned_capacity_is_only_mentioned() {
+        let text = b"Disk /dev/sdc: 31.9 GB, 31914983424 bytes\nalign 4096 pre 1ms on 1ms post 1ms diff 1ns\n";
+        let log = parse(text).unwrap();
+        assert_eq!(log.capacities, [Bytes(31_914_983_424)]);
+        assert!(
+            capacity_note(&log.capacities)
+                .unwrap()
+                .text
+                .contains("31914983424B")
+        );
+        assert_eq!(capacity_note(&[]), None);
+    }
 }

@@ -3,7 +3,7 @@
 //! The runs of one way of writing are grouped by the size of the units they write; the group at the
 //! erase block, or at its sub-unit, gives the answer.
 
-use super::robust::{geometric_mean, median};
+use super::robust::median;
 use crate::geometry::open_au::{
     self, Halving, LARGEST_JUDGED, Level, RatePoint, SMALLEST_JUDGED, Trial,
 };
@@ -77,8 +77,14 @@ pub(super) fn units_too_small(runs: &[&OpenAuRun]) -> Vec<Bytes> {
                 .filter(|line| line.size >= SMALLEST_JUDGED)
                 .map(|line| line.bytes_per_second)
                 .collect();
-            let up: Vec<bool> = rates.windows(2).map(|pair| pair[1] > TWICE * pair[0]).collect();
-            let down: Vec<bool> = rates.windows(2).map(|pair| pair[0] > TWICE * pair[1]).collect();
+            let up: Vec<bool> = rates
+                .windows(2)
+                .map(|pair| pair[1] > TWICE * pair[0])
+                .collect();
+            let down: Vec<bool> = rates
+                .windows(2)
+                .map(|pair| pair[0] > TWICE * pair[1])
+                .collect();
             let alternates = |even: &[bool], odd: &[bool]| {
                 (0..even.len()).all(|i| if i % 2 == 0 { even[i] } else { odd[i] })
             };
@@ -185,50 +191,67 @@ struct Answer {
     evidence: Vec<String>,
 }
 
+/// The level of each number of open units, relative to all. Runs stop at different sizes and lose
+/// lines: each line is compared with the others of its size.
 fn levels(group: &[&Trialled]) -> Vec<Level> {
+    /// Fewer sizes in common show no step.
+    const FEWEST_SIZES: usize = 3;
+    let mut sizes: Vec<Bytes> = group
+        .iter()
+        .flat_map(|run| {
+            let largest = LARGEST_JUDGED.min(Bytes(run.unit.get() / 4));
+            run.points
+                .iter()
+                .map(|point| point.size)
+                .filter(move |size| *size <= largest)
+        })
+        .filter(|size| *size >= SMALLEST_JUDGED)
+        .collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    // The usual rate at a size, of all runs or of those with one number of open units.
+    let usual = |size: Bytes, open: Option<u32>| {
+        let rates: Vec<f64> = group
+            .iter()
+            .filter(|run| open.is_none_or(|open| run.open == open))
+            .flat_map(|run| &run.points)
+            .filter(|point| point.size == size)
+            .map(|point| point.bytes_per_second)
+            .collect();
+        median(&rates)
+    };
+    let ratios = |open: u32, to: Option<u32>| -> Vec<f64> {
+        sizes
+            .iter()
+            .filter_map(|size| Some((usual(*size, Some(open))? / usual(*size, to)?).ln()))
+            .collect()
+    };
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let mut opens: Vec<u32> = group.iter().map(|run| run.open).collect();
     opens.sort_unstable();
     opens.dedup();
-    // Runs stop at different sizes: compare them over the sizes that all have.
-    let judged = |run: &Trialled, size: Bytes| {
-        size <= LARGEST_JUDGED.min(Bytes(run.unit.get() / 4)) && size >= SMALLEST_JUDGED
-    };
-    let shared: Vec<Bytes> = group
-        .iter()
-        .max_by_key(|run| run.points.len())
-        .map(|run| run.points.iter().map(|p| p.size).filter(|s| judged(run, *s)).collect())
-        .unwrap_or_default();
-    let shared: Vec<Bytes> = shared
-        .into_iter()
-        .filter(|size| {
-            let having = group
-                .iter()
-                .filter(|run| run.points.iter().any(|point| point.size == *size))
-                .count();
-            having * 10 >= group.len() * 7
-        })
-        .collect();
-    opens
-        .into_iter()
-        .filter_map(|open| {
-            let rates: Vec<f64> = group
-                .iter()
-                .filter(|run| run.open == open)
-                .filter_map(|run| {
-                    geometric_mean(
-                        run.points
-                            .iter()
-                            .filter(|point| shared.contains(&point.size))
-                            .map(|point| point.bytes_per_second),
-                    )
-                })
-                .collect();
-            Some(Level {
-                open,
-                bytes_per_second: median(&rates)?,
-            })
-        })
-        .collect()
+    let mut levels: Vec<Level> = Vec::new();
+    for open in opens {
+        let relative = ratios(open, None);
+        if relative.is_empty() {
+            continue;
+        }
+        let error = levels.last().map_or(f64::INFINITY, |before| {
+            let falls = ratios(open, Some(before.open));
+            if falls.len() < FEWEST_SIZES {
+                return f64::INFINITY;
+            }
+            let middle = mean(&falls);
+            let squares: f64 = falls.iter().map(|fall| (fall - middle).powi(2)).sum();
+            (squares / (falls.len() * (falls.len() - 1)) as f64).sqrt()
+        });
+        levels.push(Level {
+            open,
+            rate: mean(&relative).exp(),
+            error,
+        });
+    }
+    levels
 }
 
 fn decide(group: &[&Trialled]) -> Answer {
@@ -314,12 +337,10 @@ fn decide(group: &[&Trialled]) -> Answer {
         Cutoff::Hard
     } else {
         match (levels.first(), levels.last()) {
-            (Some(first), Some(last))
-                if last.bytes_per_second < NO_DECLINE * first.bytes_per_second =>
-            {
+            (Some(first), Some(last)) if last.rate < NO_DECLINE * first.rate => {
                 evidence.push(format!(
                     "the rate declines bit by bit to {:.0} % with {} open units, without a step",
-                    100.0 * last.bytes_per_second / first.bytes_per_second,
+                    100.0 * last.rate / first.rate,
                     last.open
                 ));
                 Cutoff::Gradual
@@ -372,13 +393,15 @@ fn count(runs: &[Trialled], erase_block: &EraseBlock) -> (OpenAu, bool) {
     } else {
         Verdict::Likely
     };
-    let exact = answer.at_least.filter(|limit| answer.at_most == Some(*limit));
+    let exact = answer
+        .at_least
+        .filter(|limit| answer.at_most == Some(*limit));
     let levels = levels(&group);
     let flat = answer.at_most.is_none()
         && levels.len() >= 2
         && levels
             .iter()
-            .all(|level| level.bytes_per_second >= FLAT * levels[0].bytes_per_second);
+            .all(|level| level.rate >= FLAT * levels[0].rate);
     let told = verdict.is_told();
     (
         OpenAu {
@@ -413,18 +436,27 @@ fn random(
             flat,
         );
     }
-    let smallest = single.iter().filter_map(|run| smallest_efficient(run, linear)).min();
+    let smallest = single
+        .iter()
+        .filter_map(|run| smallest_efficient(run, linear))
+        .min();
     let evidence = match smallest {
         Some(size) => format!(
             "a single open unit already loses half of the rate per halving of the size: random writes reach half of the linear rate from {size} up"
         ),
-        None => "a single open unit already loses half of the rate per halving of the size".to_owned(),
+        None => {
+            "a single open unit already loses half of the rate per halving of the size".to_owned()
+        }
     };
     let confidence = single.iter().map(|run| run.slow).fold(1.0, f64::min);
     (
         RandomOpenAu {
             count: OpenAu {
-                verdict: if confidence >= 0.9 { Verdict::Likely } else { Verdict::NotVisible },
+                verdict: if confidence >= 0.9 {
+                    Verdict::Likely
+                } else {
+                    Verdict::NotVisible
+                },
                 unit_bytes: single.first().map(|run| run.unit),
                 confidence,
                 evidence: vec![evidence],
@@ -449,7 +481,10 @@ fn smallest_efficient(run: &Trialled, linear: &[Trialled]) -> Option<Bytes> {
             .collect();
         // Without a linear run its own best rate stands in.
         median(&rates).or_else(|| {
-            run.points.iter().map(|p| p.bytes_per_second).max_by(f64::total_cmp)
+            run.points
+                .iter()
+                .map(|p| p.bytes_per_second)
+                .max_by(f64::total_cmp)
         })
     };
     // The first lines carry the clean-up of earlier runs.

@@ -5,7 +5,7 @@
 //! below is the sub-page.
 
 use super::profile::repetition_error;
-use super::robust::{deviation, median};
+use super::robust::{deviation, median, standard_deviation};
 use crate::geometry::page::{self, ENOUGH, WriteTime};
 use crate::geometry::{EraseBlock, Page, Verdict};
 use crate::measure::flashbench_log::{AlignScan, OpenAuRun};
@@ -21,8 +21,16 @@ const SHELF_TO: Bytes = Bytes::mib(1);
 /// Smaller falls, relative to a read, are no pages: cards without a page step show up to 1.9 %, the
 /// smallest page seen 4.6 %.
 const LEAST_FALL: f64 = 0.03;
-/// A fall has to exceed the scatter by this.
-const LEAST_SIGMAS: f64 = 4.0;
+/// A fall has to exceed the scatter by this, and the mean of the lines above it that of the lines below
+/// it by as many of its own standard errors.
+const LEAST_SIGMAS: f64 = 3.0;
+const LEAST_CONTRAST: f64 = 5.0;
+/// The topmost fall that is at least this share of the deepest one is the page; a deeper one below it
+/// only if what lies above is much less.
+const TOPMOST: f64 = 0.6;
+/// The next two lines below the page stay down by at least this share of the fall: one line that dips is
+/// noise.
+const STAYS_DOWN: f64 = 0.5;
 /// With a scatter above this share of a read the scan tells nothing about pages.
 const UNREADABLE: f64 = 0.03;
 /// A line this far below its lower neighbour ends an isolated bump.
@@ -31,11 +39,7 @@ const BUMP: f64 = 0.4;
 const SECOND_FALL: f64 = 0.2;
 
 /// Infer the page.
-pub(super) fn infer(
-    scans: &[&AlignScan],
-    runs: &[&OpenAuRun],
-    erase_block: &EraseBlock,
-) -> Page {
+pub(super) fn infer(scans: &[&AlignScan], runs: &[&OpenAuRun], erase_block: &EraseBlock) -> Page {
     match from_reads(scans, erase_block) {
         Reading::Step(page) => page,
         Reading::NoStep(evidence) => Page {
@@ -120,8 +124,11 @@ fn from_reads(scans: &[&AlignScan], erase_block: &EraseBlock) -> Reading {
     let Some(odd) = odd else {
         return Reading::Unreadable(None);
     };
-    let deep: Vec<&AlignScan> =
-        scans.iter().copied().filter(|scan| reaches(scan, odd)).collect();
+    let deep: Vec<&AlignScan> = scans
+        .iter()
+        .copied()
+        .filter(|scan| reaches(scan, odd))
+        .collect();
     let combined = lines(&deep, odd);
     let shelf_end = erase_block
         .bytes
@@ -138,17 +145,44 @@ fn from_reads(scans: &[&AlignScan], erase_block: &EraseBlock) -> Reading {
         .filter_map(|line| Some(f64::midpoint(line.pre?.nanos, line.post?.nanos) / 1e3))
         .collect();
     let (Some(level), Some(base)) = (median(&shelf), median(&reads)) else {
-        return Reading::Unreadable(Some("the scan has no lines above the page sizes".to_owned()));
+        return Reading::Unreadable(Some(
+            "the scan has no lines above the page sizes".to_owned(),
+        ));
     };
     let repetition = repetition_error(&deep) / (deep.len() as f64).sqrt();
-    let scatter = deviation(&shelf).unwrap_or(0.0).max(repetition).max(0.002 * base);
+    // Five lines make a weak median deviation: their standard deviation has a say too.
+    let scatter = deviation(&shelf)
+        .unwrap_or(0.0)
+        .max(0.8 * standard_deviation(&shelf))
+        .max(repetition)
+        .max(0.002 * base);
     if scatter > UNREADABLE * base {
         return Reading::Unreadable(Some(format!(
             "the lines of the scan scatter by {scatter:.0} µs, too much to show a page (read {base:.0} µs)"
         )));
     }
     let least = (LEAST_SIGMAS * scatter).max(LEAST_FALL * base);
-    let Some(found) = step(&combined, level, least) else {
+    let contrast = |found: &Step| {
+        let (above, below): (Vec<&Line>, Vec<&Line>) = combined
+            .iter()
+            .filter(|line| line.align <= shelf_end)
+            .partition(|line| line.align >= found.page);
+        let mean = |lines: &[&Line]| {
+            lines.iter().map(|line| line.cost).sum::<f64>() / lines.len().max(1) as f64
+        };
+        let error =
+            scatter * (1.0 / above.len().max(1) as f64 + 1.0 / below.len().max(1) as f64).sqrt();
+        // In a bump the lines below are the high ones.
+        if found.bump {
+            found.fall / scatter
+        } else {
+            (mean(&above) - mean(&below)) / error
+        }
+    };
+    let found = step(&combined, level, least)
+        .map(|found| (contrast(&found), found))
+        .filter(|(contrast, _)| *contrast >= LEAST_CONTRAST);
+    let Some((contrast, found)) = found else {
         return Reading::NoStep(format!(
             "from {SHELF_FROM} down to {} no line falls by {least:.0} µs (read {base:.0} µs)",
             combined.last().map_or(SHELF_FROM, |line| line.align)
@@ -160,15 +194,24 @@ fn from_reads(scans: &[&AlignScan], erase_block: &EraseBlock) -> Reading {
             step(&lines(&[scan], odd), level, least).is_some_and(|own| own.page == found.page)
         })
         .count();
-    let sigmas = found.fall / scatter;
+    // A tenth in doubt at the least contrast, and a tenth of that with each further scan that agrees.
+    let repeated = i32::try_from(agreeing).unwrap_or(1).max(1) - 1;
+    let confidence = 1.0 - 0.1 * (LEAST_CONTRAST / contrast).powi(2) * 0.1f64.powi(repeated);
     Reading::Step(Page {
-        verdict: if agreeing >= 2 { Verdict::Confirmed } else { Verdict::Likely },
+        verdict: if agreeing >= 2 && confidence >= 0.99 {
+            Verdict::Confirmed
+        } else {
+            Verdict::Likely
+        },
         bytes: Some(found.page),
         sub_page_bytes: found.sub_page,
-        confidence: if agreeing >= 2 { 0.995 } else { 1.0 - 0.1 * (LEAST_SIGMAS / sigmas).min(1.0) },
+        confidence,
         evidence: vec![
             found.evidence(),
-            format!("{agreeing} of {} scans show the same step (scatter {scatter:.0} µs)", deep.len()),
+            format!(
+                "{agreeing} of {} scans show the same step (scatter {scatter:.0} µs)",
+                deep.len()
+            ),
         ],
     })
 }
@@ -200,51 +243,63 @@ impl Step {
     }
 }
 
-/// The deepest fall between neighbouring lines at page sizes.
+/// The fall between neighbouring lines at page sizes that is the page's.
 fn step(lines: &[Line], level: f64, least: f64) -> Option<Step> {
     let falls: Vec<(usize, f64)> = lines
         .windows(2)
         .enumerate()
-        .filter(|(_, pair)| {
-            pair[0].align <= LARGEST && pair[0].align.get() == 2 * pair[1].align.get()
-        })
+        .filter(|(_, pair)| pair[1].align < LARGEST)
         .map(|(i, pair)| (i, pair[0].cost - pair[1].cost))
         .collect();
-    let (at, fall) = falls.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1))?;
-    if fall < least {
+    let deepest = falls
+        .iter()
+        .map(|(_, fall)| *fall)
+        .fold(f64::NEG_INFINITY, f64::max);
+    if deepest < least {
+        return None;
+    }
+    let (at, fall) = falls
+        .iter()
+        .copied()
+        .find(|(_, fall)| *fall >= TOPMOST * deepest)?;
+    // Where a line is missing the page may be either side of it.
+    if lines[at].align.get() != 2 * lines[at + 1].align.get() {
         return None;
     }
     // The lines from here up to the shelf: a gap between them and the shelf makes it a bump.
     let mut top = at;
-    while top > 0 && lines[top - 1].align <= LARGEST && lines[top - 1].cost > BUMP * lines[at].cost {
+    while top > 0 && lines[top - 1].align <= LARGEST && lines[top - 1].cost > BUMP * lines[at].cost
+    {
         top -= 1;
     }
     let isolated = top > 0 && level < BUMP * lines[at].cost && lines[top].align < LARGEST;
-    let further = |from: usize| {
-        falls
-            .iter()
-            .filter(|(i, depth)| *i > from && *depth >= least.max(SECOND_FALL * fall))
-            .max_by(|a, b| a.1.total_cmp(&b.1))
-            .map(|(i, _)| lines[*i].align)
-    };
-    Some(if isolated {
-        Step {
-            page: Bytes(2 * lines[top].align.get()),
+    if isolated {
+        let page = Bytes(2 * lines[top].align.get());
+        return (lines[top - 1].align == page).then(|| Step {
+            page,
             sub_page: Some(lines[at].align),
             fall,
             upper: lines[top].cost,
             lower: level,
             bump: true,
-        }
-    } else {
-        Step {
-            page: lines[at].align,
-            sub_page: further(at),
-            fall,
-            upper: lines[at].cost,
-            lower: lines[at + 1].cost,
-            bump: false,
-        }
+        });
+    }
+    let bound = lines[at].cost - STAYS_DOWN * fall;
+    if lines[at + 1..].iter().take(2).any(|line| line.cost > bound) {
+        return None;
+    }
+    let further = falls
+        .iter()
+        .filter(|(i, depth)| *i > at && *depth >= least.max(SECOND_FALL * fall))
+        .max_by(|a, b| a.1.total_cmp(&b.1))
+        .map(|(i, _)| lines[*i].align);
+    Some(Step {
+        page: lines[at].align,
+        sub_page: further,
+        fall,
+        upper: lines[at].cost,
+        lower: lines[at + 1].cost,
+        bump: false,
     })
 }
 
@@ -262,7 +317,10 @@ fn from_writes(runs: &[&OpenAuRun]) -> Page {
     let mut best: Option<(page::WriteKnee, usize)> = None;
     let mut tested = 0;
     let mut agreeing = 0;
-    for run in usable.iter().filter(|run| run.nr.is_none() || run.nr == fewest) {
+    for run in usable
+        .iter()
+        .filter(|run| run.nr.is_none() || run.nr == fewest)
+    {
         let Some(knee) = page::write_knee(&curve(run, LARGEST_WRITE)) else {
             continue;
         };
@@ -293,7 +351,11 @@ fn from_writes(runs: &[&OpenAuRun]) -> Page {
         ENOUGH
     );
     Page {
-        verdict: if told { Verdict::Likely } else { Verdict::NotVisible },
+        verdict: if told {
+            Verdict::Likely
+        } else {
+            Verdict::NotVisible
+        },
         bytes: told.then_some(knee.page),
         sub_page_bytes: None,
         confidence: if told { confidence } else { 0.0 },

@@ -48,8 +48,7 @@ impl Places {
         let mut crossings = 0;
         for i in 0..i64::from(self.count) {
             let place = align + i * spacing;
-            crossings +=
-                2 * crossed(place - length / 2) - crossed(place - length) - crossed(place);
+            crossings += 2 * crossed(place - length / 2) - crossed(place - length) - crossed(place);
         }
         crossings as f64 / 2.0 / f64::from(self.count.max(1))
     }

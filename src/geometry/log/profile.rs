@@ -58,8 +58,14 @@ pub(super) fn profiles(scans: &[&AlignScan], capacity: Option<Bytes>) -> Profile
     }
     let scenarios = scenarios(&groups, capacity);
     Profiles {
-        profiles: groups.iter().filter_map(|group| combine(group, &scenarios)).collect(),
-        scenarios: scenarios.iter().map(|scenario| scenario.probability).collect(),
+        profiles: groups
+            .iter()
+            .filter_map(|group| combine(group, &scenarios))
+            .collect(),
+        scenarios: scenarios
+            .iter()
+            .map(|scenario| scenario.probability)
+            .collect(),
     }
 }
 
@@ -69,13 +75,28 @@ struct Scenario {
     probability: f64,
     /// `None`: nothing wraps, or it does not matter.
     capacity: Option<Bytes>,
-    /// Private versions that interleave lines of 2^k and 3 * 2^k take the largest power of two for
-    /// spacing, not the top line.
-    power_spacing: bool,
+    interleaved: Spacing,
+}
+
+/// How private versions that interleave lines of 2^k and 3 * 2^k space their places; they differ, and
+/// none is public.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Spacing {
+    /// By the top line.
+    Top,
+    /// By the largest power of two.
+    Power,
+    /// By multiples of each line.
+    Own,
 }
 
 fn scenarios(groups: &[Vec<&AlignScan>], capacity: Option<Bytes>) -> Vec<Scenario> {
-    let tops = || groups.iter().flatten().filter_map(|scan| scan.lines.first());
+    let tops = || {
+        groups
+            .iter()
+            .flatten()
+            .filter_map(|scan| scan.lines.first())
+    };
     let capacities = match capacity {
         Some(capacity) => vec![(1.0, Some(capacity))],
         None => tops()
@@ -83,19 +104,22 @@ fn scenarios(groups: &[Vec<&AlignScan>], capacity: Option<Bytes>) -> Vec<Scenari
             .max()
             .map_or(vec![(1.0, None)], unknown_capacity),
     };
-    let interleaved = groups.iter().flatten().any(|scan| single_factor(scan).is_none());
-    let spacings: &[(f64, bool)] = if interleaved {
-        &[(0.5, false), (0.5, true)]
+    let interleaved = groups
+        .iter()
+        .flatten()
+        .any(|scan| single_factor(scan).is_none());
+    let spacings: &[Spacing] = if interleaved {
+        &[Spacing::Top, Spacing::Power, Spacing::Own]
     } else {
-        &[(1.0, false)]
+        &[Spacing::Top]
     };
     capacities
         .iter()
         .flat_map(|(probability, capacity)| {
-            spacings.iter().map(move |(share, power_spacing)| Scenario {
-                probability: probability * share,
+            spacings.iter().map(move |interleaved| Scenario {
+                probability: probability / spacings.len() as f64,
                 capacity: *capacity,
-                power_spacing: *power_spacing,
+                interleaved: *interleaved,
             })
         })
         .collect()
@@ -104,7 +128,10 @@ fn scenarios(groups: &[Vec<&AlignScan>], capacity: Option<Bytes>) -> Vec<Scenari
 /// The odd factor that all lines of a scan share.
 fn single_factor(scan: &AlignScan) -> Option<u64> {
     let first = odd_part(scan.lines.first()?.align);
-    scan.lines.iter().all(|line| odd_part(line.align) == first).then_some(first)
+    scan.lines
+        .iter()
+        .all(|line| odd_part(line.align) == first)
+        .then_some(first)
 }
 
 fn odd_part(bytes: Bytes) -> u64 {
@@ -133,7 +160,9 @@ fn combine(group: &[&AlignScan], scenarios: &[Scenario]) -> Option<Profile> {
     let reads: Vec<f64> = all()
         .filter_map(|line| Some(f64::midpoint(line.pre?.nanos, line.post?.nanos) / 1e3))
         .collect();
-    let differences: Vec<f64> = all().map(|line| (line.difference.nanos / 1e3).abs()).collect();
+    let differences: Vec<f64> = all()
+        .map(|line| (line.difference.nanos / 1e3).abs())
+        .collect();
     // Without reads: differences are about a third of a read.
     let base = median(&reads).or_else(|| Some(3.0 * median(&differences)?))?;
     let top = all().map(|line| line.align).max()?;
@@ -212,7 +241,11 @@ fn places(
     odd: Option<u64>,
     scenario: Scenario,
 ) -> Places {
-    let aligns = || group.iter().flat_map(|scan| scan.lines.iter().map(|line| line.align));
+    let aligns = || {
+        group
+            .iter()
+            .flat_map(|scan| scan.lines.iter().map(|line| line.align))
+    };
     let smallest = aligns().min().unwrap_or(top);
     let blocksize = group
         .iter()
@@ -227,8 +260,15 @@ fn places(
         blocksize,
     };
     if odd.is_none() {
-        let power = aligns().filter(|align| odd_part(*align) == 1).max().unwrap_or(top);
-        return with(if scenario.power_spacing { power } else { top }, PLACES, None);
+        let power = aligns()
+            .filter(|align| odd_part(*align) == 1)
+            .max()
+            .unwrap_or(top);
+        return match scenario.interleaved {
+            Spacing::Top => with(top, PLACES, None),
+            Spacing::Power => with(power, PLACES, None),
+            Spacing::Own => with(Bytes::ZERO, 1, None),
+        };
     }
     let Some(capacity) = scenario.capacity else {
         return with(top, PLACES, None);
@@ -267,8 +307,11 @@ fn unknown_capacity(top: Bytes) -> Vec<(f64, Option<Bytes>)> {
     const HALF_UNITS: [Bytes; 4] = [Bytes::mib(2), Bytes::mib(4), Bytes::mib(8), Bytes::mib(16)];
     let mut cases = vec![(WHOLE, None)];
     let largest = top.get() / 64;
-    let halves: Vec<u64> =
-        HALF_UNITS.iter().map(|half| half.get()).filter(|half| *half <= largest).collect();
+    let halves: Vec<u64> = HALF_UNITS
+        .iter()
+        .map(|half| half.get())
+        .filter(|half| *half <= largest)
+        .collect();
     for (quarters, share) in WRAPS {
         let Some(near) = (top.get() / 4).checked_mul(quarters) else {
             continue;
@@ -285,5 +328,8 @@ fn unknown_capacity(top: Bytes) -> Vec<(f64, Option<Bytes>)> {
         }
     }
     let total: f64 = cases.iter().map(|(weight, _)| weight).sum();
-    cases.iter().map(|(weight, capacity)| (weight / total, *capacity)).collect()
+    cases
+        .iter()
+        .map(|(weight, capacity)| (weight / total, *capacity))
+        .collect()
 }

@@ -23,6 +23,16 @@ pub(super) fn deviation(values: &[f64]) -> Option<f64> {
     Some(1.4826 * median(&away)?)
 }
 
+/// The standard deviation of a sample; 0 for less than two values.
+pub(super) fn standard_deviation(values: &[f64]) -> f64 {
+    let n = values.len() as f64;
+    if n < 2.0 {
+        return 0.0;
+    }
+    let mean = values.iter().sum::<f64>() / n;
+    (values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt()
+}
+
 /// `ln(exp(a) + exp(b) + …)` without overflow; minus infinity without values.
 pub(super) fn ln_sum(values: impl IntoIterator<Item = f64>) -> f64 {
     let values: Vec<f64> = values.into_iter().collect();
@@ -31,16 +41,6 @@ pub(super) fn ln_sum(values: impl IntoIterator<Item = f64>) -> f64 {
         return top;
     }
     top + values.iter().map(|v| (v - top).exp()).sum::<f64>().ln()
-}
-
-/// The geometric mean of positive values.
-pub(super) fn geometric_mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
-    let (mut sum, mut count) = (0.0, 0.0);
-    for value in values {
-        sum += value.ln();
-        count += 1.0;
-    }
-    (count > 0.0).then(|| (sum / count).exp())
 }
 
 #[cfg(test)]
