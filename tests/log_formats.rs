@@ -432,6 +432,13 @@ fn thousands_of_runs_are_answered_in_bounded_time() {
             text.push_str(&format!("{}KiB {}K/s\n", 4096 >> k, 1 + random.below(9999)));
         }
     }
+    // A single scan without end.
+    for line in 0..50_000u64 {
+        text.push_str(&format!(
+            "align {} pre 1ms on 1ms post 1ms diff 1us\n",
+            1_000_000_000 - 2 * line
+        ));
+    }
     let log = parse(text.as_bytes()).unwrap();
     let start = Instant::now();
     let found = infer(&log.runs, None, &Reported::default());

@@ -60,6 +60,15 @@ pub fn slow_probability(halving: Halving) -> f64 {
     1.0 / (1.0 + (-(middle - halving.remains) * steepness * trust).exp())
 }
 
+/// How long a write takes, relative to writing a whole unit at the full rate: about 0.1 where the unit
+/// is open, 0.5 to 2.5 where one has to be closed first.
+pub fn share_of_unit(point: RatePoint, unit: Bytes, full_rate: f64) -> Option<f64> {
+    let seconds = point.size.get() as f64 / point.bytes_per_second;
+    let whole = unit.get() as f64 / full_rate;
+    let share = seconds / whole;
+    share.is_finite().then_some(share)
+}
+
 /// One test with `open` units.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trial {
@@ -267,6 +276,18 @@ mod tests {
             (64, 0.142),
         ];
         assert!(slow(&eighteen) < 0.01 && slow(&nineteen) > 0.99);
+    }
+
+    #[test]
+    fn a_write_that_closes_a_unit_takes_as_long_as_the_unit() {
+        let share = |rate| {
+            let point = RatePoint {
+                size: Bytes::kib(32),
+                bytes_per_second: rate,
+            };
+            share_of_unit(point, Bytes::mib(8), 22e6).unwrap()
+        };
+        assert!(share(0.98e6) < 0.2 && share(71.6e3) > 1.0);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! tested"; what it contains but does not show is "not visible", with the reason.
 
 mod erase_block;
+mod explain;
 mod fat_area;
 mod fit;
 mod hypotheses;
@@ -12,7 +13,9 @@ mod page;
 mod places;
 mod profile;
 mod robust;
+mod sentences;
 mod throughput;
+mod trial;
 
 use crate::geometry::Geometry;
 use crate::measure::flashbench_log::{AlignScan, FindFatRun, OpenAuRun, Run};
@@ -24,6 +27,8 @@ use crate::units::Bytes;
 const MOST_SCANS: usize = 40;
 const MOST_OPEN_AU_RUNS: usize = 500;
 const MOST_FIND_FAT_RUNS: usize = 50;
+/// Two ladders from 2^63 down to a byte have fewer lines.
+const MOST_LINES: usize = 128;
 
 /// Something that a reader of the result should know.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,15 +57,23 @@ pub fn infer(runs: &[Run], capacity: Option<Bytes>, reported: &Reported) -> Infe
     let mut left_out = 0;
     for run in runs {
         match run {
-            Run::Align(scan) if scans.len() < MOST_SCANS => scans.push(scan),
-            Run::OpenAu(run) if open_au_runs.len() < MOST_OPEN_AU_RUNS => open_au_runs.push(run),
-            Run::FindFat(run) if find_fat_runs.len() < MOST_FIND_FAT_RUNS => {
+            Run::Align(scan) if scans.len() < MOST_SCANS && scan.lines.len() <= MOST_LINES => {
+                scans.push(scan);
+            }
+            Run::OpenAu(run)
+                if open_au_runs.len() < MOST_OPEN_AU_RUNS && run.lines.len() <= MOST_LINES =>
+            {
+                open_au_runs.push(run);
+            }
+            Run::FindFat(run)
+                if find_fat_runs.len() < MOST_FIND_FAT_RUNS && run.lines.len() <= MOST_LINES =>
+            {
                 find_fat_runs.push(run);
             }
             _ => left_out += 1,
         }
     }
-    let too_small = open_au::units_too_small(&open_au_runs);
+    let too_small = trial::units_too_small(&open_au_runs);
     let known = erase_block::Known {
         capacity,
         reported,

@@ -4,9 +4,8 @@
 //! erase block, or at its sub-unit, gives the answer.
 
 use super::robust::median;
-use crate::geometry::open_au::{
-    self, Halving, LARGEST_JUDGED, Level, RatePoint, SMALLEST_JUDGED, Trial,
-};
+use super::trial::{Trialled, trialled};
+use crate::geometry::open_au::{self, LARGEST_JUDGED, Level, SMALLEST_JUDGED, Trial};
 use crate::geometry::{Cutoff, EraseBlock, OpenAu, OpenAus, RandomOpenAu, Verdict};
 use crate::measure::flashbench_log::OpenAuRun;
 use crate::units::Bytes;
@@ -20,15 +19,6 @@ const FLAT: f64 = 0.9;
 const HALF: f64 = 0.5;
 /// Odds at which a trial counts as slow or fast.
 const SLOW: f64 = 0.5;
-
-/// A run with everything that is needed.
-struct Trialled {
-    open: u32,
-    unit: Bytes,
-    points: Vec<RatePoint>,
-    halving: Halving,
-    slow: f64,
-}
 
 /// What was found, and whether a cache may have hidden the units.
 pub(super) struct Found {
@@ -50,105 +40,6 @@ pub(super) fn infer(runs: &[&OpenAuRun], erase_block: &EraseBlock) -> Found {
     Found {
         open_aus: OpenAus { linear, random },
         maybe_cached: linear_flat || random_flat,
-    }
-}
-
-/// The size of the units that a run wrote: what was asked for, unless the lines contradict it.
-pub(super) fn unit(run: &OpenAuRun) -> Option<Bytes> {
-    let first = run.lines.first()?.size;
-    Some(match run.request.erasesize {
-        Some(asked) if asked >= first => asked,
-        _ => first,
-    })
-}
-
-/// Units of tests in which every second line is slow by half and more: the garbage collection of one
-/// line is paid by the next, because two units lie in one erase block.
-pub(super) fn units_too_small(runs: &[&OpenAuRun]) -> Vec<Bytes> {
-    const TWICE: f64 = 1.8;
-    const FEWEST: usize = 4;
-    let mut units: Vec<Bytes> = runs
-        .iter()
-        .filter(|run| run.random == Some(false))
-        .filter(|run| {
-            let rates: Vec<f64> = run
-                .lines
-                .iter()
-                .filter(|line| line.size >= SMALLEST_JUDGED)
-                .map(|line| line.bytes_per_second)
-                .collect();
-            let up: Vec<bool> = rates
-                .windows(2)
-                .map(|pair| pair[1] > TWICE * pair[0])
-                .collect();
-            let down: Vec<bool> = rates
-                .windows(2)
-                .map(|pair| pair[0] > TWICE * pair[1])
-                .collect();
-            let alternates = |even: &[bool], odd: &[bool]| {
-                (0..even.len()).all(|i| if i % 2 == 0 { even[i] } else { odd[i] })
-            };
-            rates.len() >= FEWEST && (alternates(&up, &down) || alternates(&down, &up))
-        })
-        .filter_map(|run| unit(run))
-        .collect();
-    units.sort_unstable();
-    units.dedup();
-    units
-}
-
-fn trialled(run: &OpenAuRun) -> Option<Trialled> {
-    let open = u32::try_from(run.nr?).ok().filter(|open| *open > 0)?;
-    let unit = unit(run)?;
-    let points: Vec<RatePoint> = run
-        .lines
-        .iter()
-        .map(|line| RatePoint {
-            size: line.size,
-            bytes_per_second: line.bytes_per_second,
-        })
-        .collect();
-    let halving = judged_halving(&points, unit)?;
-    let slow = open_au::slow_probability(halving).max(hidden_cliff(&points));
-    Some(Trialled {
-        open,
-        unit,
-        points,
-        halving,
-        slow,
-    })
-}
-
-/// The halving between 1 MiB and 64 KiB. Runs that were broken off before are judged by what they
-/// have, but never by the first line, which writes whole units.
-fn judged_halving(points: &[RatePoint], unit: Bytes) -> Option<Halving> {
-    let quarter = Bytes(unit.get() / 4);
-    let top = LARGEST_JUDGED.min(quarter.max(SMALLEST_JUDGED));
-    let mut best = open_au::halving(points, top, SMALLEST_JUDGED);
-    for larger in [quarter, Bytes(unit.get() / 2)] {
-        if best.is_none_or(|known| known.halvings < 2.0) {
-            best = open_au::halving(points, larger.max(top), SMALLEST_JUDGED).or(best);
-        }
-    }
-    best
-}
-
-/// A slow link hides the upper end of a cliff: then the halving shows between 256 and 32 KiB, at
-/// every single step.
-fn hidden_cliff(points: &[RatePoint]) -> f64 {
-    const EVERY_STEP: f64 = 0.72;
-    let (largest, smallest) = (Bytes::kib(256), Bytes::kib(32));
-    let inside: Vec<&RatePoint> = points
-        .iter()
-        .filter(|point| point.size <= largest && point.size >= smallest)
-        .collect();
-    let falls = inside.len() >= 4
-        && inside
-            .windows(2)
-            .all(|pair| pair[1].bytes_per_second <= EVERY_STEP * pair[0].bytes_per_second);
-    match open_au::halving(points, largest, smallest) {
-        Some(halving) if falls => open_au::slow_probability(halving),
-        _ => 0.0,
     }
 }
 
@@ -327,8 +218,11 @@ fn decide(group: &[&Trialled]) -> Answer {
     if let Some(most) = hard.at_most
         && let Some(remains) = remains(most + 1)
     {
+        let cost = write_cost(group, most + 1).map_or(String::new(), |share| {
+            format!("; a write takes {share:.1} times as long as a whole unit")
+        });
         evidence.push(format!(
-            "{} open units are slow: halving the write size leaves {:.0} % of the rate, one garbage collection per write",
+            "{} open units are slow: halving the write size leaves {:.0} % of the rate, one garbage collection per write{cost}",
             most + 1,
             100.0 * remains
         ));
@@ -355,6 +249,21 @@ fn decide(group: &[&Trialled]) -> Answer {
         confidence: hard.confidence,
         evidence,
     }
+}
+
+/// How long the smallest judged write takes with `open` units, relative to a whole unit.
+fn write_cost(group: &[&Trialled], open: u32) -> Option<f64> {
+    let full_rate = group
+        .iter()
+        .flat_map(|run| &run.points)
+        .map(|point| point.bytes_per_second)
+        .max_by(f64::total_cmp)?;
+    let run = group.iter().find(|run| run.open == open)?;
+    let point = run
+        .points
+        .iter()
+        .rfind(|point| point.size >= SMALLEST_JUDGED)?;
+    open_au::share_of_unit(*point, run.unit, full_rate)
 }
 
 /// How sure a soft step is: 0.9 at the threshold, more below.

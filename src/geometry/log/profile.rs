@@ -169,9 +169,8 @@ fn combine(group: &[&AlignScan], scenarios: &[Scenario]) -> Option<Profile> {
     let mut aligns: Vec<Bytes> = all().map(|line| line.align).collect();
     aligns.sort_unstable_by(|a, b| b.cmp(a));
     aligns.dedup();
-    let usable = |align: Bytes| top < LONG_LADDER || align.get() < top.get() / 2;
+    let keep = |align: Bytes| top < LONG_LADDER || align.get() < top.get() / 2;
     let complete = group.iter().any(|scan| scan.request.has_command);
-    let keep = |align: Bytes| !complete || usable(align);
 
     let repetition = repetition_error(group);
     let points = aligns
