@@ -91,12 +91,9 @@ fn erase_block(report: &Report) -> String {
     if let Some(sub) = found.sub_unit_bytes {
         value += &format!(", with sub-units of {sub}");
     }
-    if let Some(second) = found.runner_up_bytes {
-        value += &if found.verdict.is_told() {
-            format!("; the next best guess is {second}")
-        } else {
-            format!("; the best guess is {second}")
-        };
+    // Where nothing is told, the best guess is none: it would be taken for an answer.
+    if let Some(second) = found.runner_up_bytes.filter(|_| found.verdict.is_told()) {
+        value += &format!("; the next best guess is {second}");
     }
     value
 }
