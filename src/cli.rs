@@ -74,12 +74,13 @@ pub enum Command {
     ///
     /// Start and end of every partition are placed on the erase-block grid. The grid comes from a
     /// scan of DEVICE done now, from the report of an earlier one, or from your own numbers.
-    /// Prints the layout, or a script for sfdisk; writes nothing to any device.
+    /// Prints what was found, the layout with every gap explained, and a script for sfdisk; writes
+    /// nothing to any device.
     #[command(after_help = "Examples:
   sudo flashfit plan /dev/sdX --fs exfat
   flashfit plan --report stick.json --partition 256MiB:fat32:BOOT --partition rest:ext4
   flashfit plan --capacity 31914983424B --erase-block 8MiB --format sfdisk")]
-    Plan(PlanArgs),
+    Plan(Box<PlanArgs>),
     /// Print a completion script for a shell
     #[command(after_help = "Example:
   flashfit completions bash > ~/.local/share/bash-completion/completions/flashfit")]
@@ -292,11 +293,11 @@ pub enum TableChoice {
 /// What `plan` prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// For people
+    /// For people: what was found, the layout, and the script
     Table,
     /// Schema flashfit.layout/1
     Json,
-    /// A script for sfdisk, in sectors
+    /// The script for sfdisk alone, in sectors
     Sfdisk,
 }
 

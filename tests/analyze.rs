@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::program::{Ended, command, ended, flashfit};
+use common::program::{Ended, command, ended, flashfit, flowing};
 use serde_json::Value;
 use std::io::Write;
 use std::path::PathBuf;
@@ -94,9 +94,10 @@ fn the_report_for_people_is_from_a_log_and_says_what_is_missing() {
         "add --capacity 31914983424B",
         "no device was touched",
     ] {
-        let flowing = report.split_whitespace().collect::<Vec<_>>().join(" ");
-        let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(flowing.contains(&words), "'{words}' not in:\n{report}");
+        assert!(
+            flowing(&report).contains(&flowing(words)),
+            "'{words}' not in:\n{report}"
+        );
     }
     assert!(
         report
@@ -195,13 +196,16 @@ fn a_text_without_measurement_is_an_error_that_names_it() {
 #[test]
 fn a_file_that_cannot_be_read_is_an_error_that_names_it() {
     let line = flashfit(&["analyze", "/no/such.log"]).failure(1);
-    assert_eq!(line, "cannot read /no/such.log: no such file");
+    assert_eq!(
+        line,
+        "cannot read /no/such.log: no such file; check the name"
+    );
     let folder = tempfile::tempdir().unwrap();
     let name = folder.path().to_str().unwrap();
     let line = flashfit(&["analyze", name]).failure(1);
     assert_eq!(
         line,
-        format!("cannot read {name}: it is a directory, name a file")
+        format!("cannot read {name}: it is a directory; name a file")
     );
     let line = flashfit(&["analyze", "/dev/zero"]).failure(1);
     assert!(

@@ -278,3 +278,26 @@ fn a_reader_of_stdout_that_goes_away_is_success_and_the_report_is_saved_all_the_
     let report = std::fs::read_to_string(&path).unwrap();
     assert!(flashfit::output::json::parse(&report).unwrap().is_told());
 }
+
+#[test]
+fn a_report_is_never_written_to_a_device() {
+    if !common::need_loop() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = image(folder.path(), "disk.img", 64 << 20);
+    let disk = Loop::new(&file);
+    let ended = flashfit(&["scan", "sim:corsair-voyager", "--report", &disk.0]);
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(
+        ended.stdout.contains("The erase block is 8 MiB"),
+        "{}",
+        ended.stdout
+    );
+    let line = ended.one_line();
+    assert!(
+        line.starts_with(&format!("cannot write {}: it is a device", disk.0)),
+        "{line}"
+    );
+    assert!(std::fs::read(&file).unwrap().iter().all(|byte| *byte == 0));
+}

@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::program::{flashfit, image};
+use common::program::{flashfit, flowing, image};
 use flashfit::output::layout_json;
 use flashfit::units::{Bytes, Lba};
 use std::path::Path;
@@ -42,7 +42,8 @@ fn report(folder: &Path, stick: &str) -> String {
 #[test]
 fn one_command_prints_report_layout_and_script() {
     let text = flashfit(&["plan", "sim:corsair-voyager"]).success();
-    let mut rest = text.as_str();
+    let flow = flowing(&text);
+    let mut rest = flow.as_str();
     for words in [
         "Corsair Voyager 3.0 (sim:corsair-voyager)",
         "The erase block is 8 MiB: ",
@@ -59,7 +60,7 @@ fn one_command_prints_report_layout_and_script() {
         "start=16384, size=31244288, type=c\n",
     ] {
         let at = rest
-            .find(words)
+            .find(&flowing(words))
             .unwrap_or_else(|| panic!("'{words}' not in order in:\n{text}"));
         rest = &rest[at..];
     }
@@ -85,7 +86,7 @@ fn a_script_or_json_stands_alone_on_stdout_and_the_report_on_stderr() {
             ended.stderr
         );
         assert!(
-            ended.stderr.contains("Nothing was written."),
+            flowing(&ended.stderr).contains("Nothing was written."),
             "{}",
             ended.stderr
         );
@@ -362,7 +363,10 @@ fn a_report_that_is_none_is_refused_by_name() {
     );
     refused("", "line 1");
     let line = flashfit(&["plan", "--report", "/no/such.json"]).failure(1);
-    assert_eq!(line, "cannot read /no/such.json: no such file");
+    assert_eq!(
+        line,
+        "cannot read /no/such.json: no such file; check the name"
+    );
 }
 
 #[test]
@@ -373,7 +377,8 @@ fn a_scan_that_ends_early_gives_no_layout() {
     let ended = flashfit(&["plan", &name]);
     assert_eq!(ended.code, Some(6));
     assert!(
-        ended.stdout.contains("A failed read ended it.") && !ended.stdout.contains("Layout"),
+        flowing(&ended.stdout).contains("A failed read ended it.")
+            && !ended.stdout.contains("Layout"),
         "{}",
         ended.stdout
     );

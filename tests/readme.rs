@@ -6,6 +6,10 @@
 //! command must succeed, unless the block shows another status with `$ echo $?` right after it.
 //! The block with the test command is not run, for this is a part of it; it must be what `.ci/run`
 //! runs.
+//!
+//! After a change of what the program prints: `FLASHFIT_UPDATE=1 cargo test --test readme` writes the
+//! blocks anew. What differs between two runs (new identifiers) becomes `...`; an output with one
+//! `...` line keeps as many lines before and behind it as it had. Look at the result with git diff.
 
 // A helper that fails must fail its test.
 #![allow(clippy::unwrap_used)]
@@ -131,15 +135,73 @@ fn type_in(block: &[Example], directory: &Path) -> Vec<(String, i32)> {
     results
 }
 
+/// What to show of an output, seen in two runs.
+fn to_show(shown: &[String], first: &str, second: &str) -> Vec<String> {
+    let second: Vec<&str> = second.lines().collect();
+    let mut lines: Vec<String> = first
+        .lines()
+        .enumerate()
+        .map(|(n, line)| masked(line, second.get(n).copied().unwrap_or_default()))
+        .collect();
+    if let Some(before) = shown.iter().position(|line| line == "...") {
+        let behind = shown.len() - before - 1;
+        if before + behind < lines.len() {
+            lines.splice(before..lines.len() - behind, ["...".to_owned()]);
+        }
+    }
+    lines
+}
+
+/// A line in which the words that differ in another run are `...`.
+fn masked(line: &str, other: &str) -> String {
+    let line = line.trim_end();
+    let (words, others): (Vec<&str>, Vec<&str>) = (
+        line.split(' ').collect(),
+        other.trim_end().split(' ').collect(),
+    );
+    if words.len() != others.len() {
+        return "...".to_owned();
+    }
+    let masked = words
+        .iter()
+        .zip(others)
+        .map(|(word, other)| if *word == other { word } else { "..." });
+    masked.collect::<Vec<_>>().join(" ")
+}
+
+/// README.md with every output as it is printed now.
+fn update(path: &Path, directory: &Path) {
+    let text = std::fs::read_to_string(path).unwrap();
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    // From the end, so that line numbers stay true.
+    for block in blocks(&text)
+        .iter()
+        .rev()
+        .filter(|block| !block.iter().any(is_test_command))
+    {
+        let (first, second) = (type_in(block, directory), type_in(block, directory));
+        for ((example, first), second) in block.iter().zip(first).zip(second).rev() {
+            let begin = example.line + example.command.matches('\n').count();
+            let new = to_show(&example.output, &first.0, &second.0);
+            lines.splice(begin..begin + example.output.len(), new);
+        }
+    }
+    std::fs::write(path, lines.join("\n") + "\n").unwrap();
+}
+
 #[test]
 fn the_readme_shows_what_the_program_prints() {
-    let text = std::fs::read_to_string(Path::new(ROOT).join("README.md")).unwrap();
     // Commands may save files; they find the fixtures as in a clone.
     let directory = tempfile::tempdir().unwrap();
     for shared in ["fixtures", "man"] {
         std::os::unix::fs::symlink(Path::new(ROOT).join(shared), directory.path().join(shared))
             .unwrap();
     }
+    let readme = Path::new(ROOT).join("README.md");
+    if std::env::var_os("FLASHFIT_UPDATE").is_some() {
+        update(&readme, directory.path());
+    }
+    let text = std::fs::read_to_string(&readme).unwrap();
     let blocks = blocks(&text);
     let typed: Vec<_> = blocks
         .iter()
@@ -165,7 +227,7 @@ fn the_readme_shows_what_the_program_prints() {
             let lines: Vec<&str> = printed.lines().collect();
             assert!(
                 output_matches(&example.output, &lines),
-                "{place}\nshown:\n{}\nprinted:\n{printed}",
+                "{place}\nshown:\n{}\nprinted:\n{printed}\nif that is right: FLASHFIT_UPDATE=1 cargo test --test readme",
                 example.output.join("\n")
             );
         }
@@ -227,4 +289,18 @@ fn a_block_is_typed_into_one_shell_that_knows_the_program() {
     assert_eq!(results[2], ("5\n".to_owned(), 0));
     assert_eq!(results[3].1, 2);
     assert_eq!(results[4], ("2\n".to_owned(), 0));
+}
+
+#[test]
+fn an_updated_output_masks_what_changes_and_keeps_what_was_cut() {
+    let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
+    let one = "a\nid: 0x12, kept  \nb\nc\nd\n";
+    let other = "a\nid: 0x34, kept\nb\nc\nd\n";
+    assert_eq!(to_show(&[], one, other), lines("a\nid: ... kept\nb\nc\nd"));
+    assert_eq!(
+        to_show(&lines("x\n...\ny\nz"), one, other),
+        lines("a\n...\nc\nd")
+    );
+    assert_eq!(to_show(&lines("..."), one, other), lines("..."));
+    assert_eq!(masked("one two", "one"), "...");
 }

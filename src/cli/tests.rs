@@ -11,7 +11,7 @@ fn parse(line: &str) -> Result<Command, clap::Error> {
 
 fn plan(line: &str) -> PlanArgs {
     match parse(line) {
-        Ok(Command::Plan(args)) => args,
+        Ok(Command::Plan(args)) => *args,
         other => panic!("{line}: {other:?}"),
     }
 }

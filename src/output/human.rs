@@ -151,12 +151,17 @@ fn cost(report: &Report, text: &mut Text) {
         text.wrapped("", "Nothing was measured, and nothing was written.");
         return;
     }
+    // The time of the user is in the JSON: on a simulated stick it tells nothing, elsewhere it is
+    // the same but for the arithmetic.
     let mut line = format!(
-        "Cost: {}, {} in all, in {:.2} s on the device's clock, {:.2} s by the clock on the wall.",
+        "Cost: {}, {} in all, {:.2} s of {}.",
         times(cost.reads, "read"),
         cost.bytes_read,
         cost.device_time.as_secs_f64(),
-        cost.wall_time.as_secs_f64()
+        match report.device.transport {
+            Transport::Simulated => "simulated time",
+            _ => "reading and waiting",
+        }
     );
     if let Some(stop) = cost.stopped_by {
         line += match stop.word() {

@@ -33,11 +33,11 @@ impl Progress {
             ProgressDrawTarget::hidden()
         };
         let bar = ProgressBar::with_draw_target(None, target);
-        if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
-            bar.set_style(style.tick_chars("-\\|/ "));
+        if let Ok(style) = ProgressStyle::with_template("{wide_msg}") {
+            bar.set_style(style);
         }
-        bar.set_message("stage 1 of 2: how much read times scatter");
-        bar.tick();
+        // Setting the message draws it.
+        bar.set_message("1/2 noise: how much read times scatter");
         Progress {
             bar,
             limit,
@@ -48,18 +48,15 @@ impl Progress {
     /// Between two batches. The first call ends the noise stage.
     pub fn show(&mut self, now: &scan::Progress) {
         self.noise_reads.get_or_insert(now.cost.reads);
-        let standing = if now.standing.is_empty() {
-            String::new()
-        } else {
-            format!(" ({})", now.standing)
-        };
+        let separator = if now.standing.is_empty() { "" } else { ": " };
         self.bar.set_message(format!(
-            "stage 2 of 2: where the boundaries lie{standing}; {} reads, {:.1} s of at most {} s",
+            "2/2 boundaries{separator}{}; {} reads, {} KiB, {:.1} s of at most {} s",
+            now.standing,
             now.cost.reads,
+            now.cost.bytes_read.get() / 1024,
             now.cost.device_time.as_secs_f64(),
             self.limit.as_secs_f64()
         ));
-        self.bar.tick();
     }
 
     /// The scan is over: the line goes. Gives the number of reads of the first stage.

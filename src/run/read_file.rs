@@ -18,13 +18,16 @@ pub const STDIN: &str = "-";
 pub fn read(path: &Path) -> Result<Vec<u8>, Error> {
     let name = path.display();
     let failed = |error: std::io::Error| {
-        let what = match error.kind() {
-            std::io::ErrorKind::NotFound => "no such file".to_owned(),
-            std::io::ErrorKind::IsADirectory => "it is a directory, name a file".to_owned(),
-            std::io::ErrorKind::PermissionDenied => "no permission to read it".to_owned(),
-            _ => error.to_string(),
+        let (what, hint) = match error.kind() {
+            std::io::ErrorKind::NotFound => ("no such file".to_owned(), "check the name"),
+            std::io::ErrorKind::IsADirectory => ("it is a directory".to_owned(), "name a file"),
+            std::io::ErrorKind::PermissionDenied => (
+                "no permission".to_owned(),
+                "copy it to a place where you may read it",
+            ),
+            _ => (error.to_string(), "copy it to another disk and try again"),
         };
-        Error::failed(format!("cannot read {name}: {what}"))
+        Error::failed(format!("cannot read {name}: {what}")).hint(hint)
     };
     let mut bytes = Vec::new();
     if path == Path::new(STDIN) {

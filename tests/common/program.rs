@@ -75,6 +75,11 @@ impl Ended {
     }
 }
 
+/// A text whose lines and columns do not matter.
+pub fn flowing(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// A profile for `sim:` in a folder; gives the name to scan.
 pub fn stick(folder: &Path, name: &str, profile: &str) -> String {
     let path = folder.join(name).with_extension("toml");

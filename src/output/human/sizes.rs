@@ -3,6 +3,7 @@
 use super::words::Text;
 use crate::geometry::Verdict;
 use crate::output::report::Report;
+use crate::topology::{Origin, Reported};
 use crate::units::Bytes;
 
 /// Where the second column begins.
@@ -13,8 +14,41 @@ pub(super) fn sizes(report: &Report, text: &mut Text) {
     text.heading("Sizes");
     row(text, "smallest efficient write", &smallest_write(report));
     row(text, "erase block", &erase_block(report));
+    if let Some(said) = reported(&report.device.reported) {
+        row(text, "the device says", &said);
+    }
     row(text, "alignment to use", &alignment(report));
     row(text, "", &format!("because: {}", report.alignment.reason));
+}
+
+/// What card and kernel say, and whose word it is. `None` when they say nothing of use.
+fn reported(reported: &Reported) -> Option<String> {
+    /// A smaller discard granularity is about pages or the file system below, not about flash.
+    const SMALLEST_DISCARD: Bytes = Bytes::kib(64);
+    let preferred = reported.preferred_erase_size;
+    let discard = reported
+        .discard_granularity
+        .filter(|size| *size >= SMALLEST_DISCARD && Some(*size) != preferred.map(|it| it.bytes));
+    let said: Vec<String> = [
+        reported
+            .ssr_au_size
+            .map(|size| format!("allocation unit {size} (SD status)")),
+        preferred.map(|size| {
+            let whose = match size.origin {
+                Origin::Card => "the card's own word",
+                Origin::CardOrKernelDefault => "declared, or the kernel's default",
+            };
+            format!("preferred erase size {} ({whose})", size.bytes)
+        }),
+        reported
+            .optimal_io_size
+            .map(|size| format!("optimal I/O size {size}")),
+        discard.map(|size| format!("discard granularity {size}")),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    (!said.is_empty()).then(|| said.join(", "))
 }
 
 fn row(text: &mut Text, name: &str, value: &str) {
@@ -57,12 +91,9 @@ fn erase_block(report: &Report) -> String {
     if let Some(sub) = found.sub_unit_bytes {
         value += &format!(", with sub-units of {sub}");
     }
-    if let Some(second) = found.runner_up_bytes {
-        value += &if found.verdict.is_told() {
-            format!("; the next best guess is {second}")
-        } else {
-            format!("; the best guess is {second}")
-        };
+    // Where nothing is told, the best guess is none: it would be taken for an answer.
+    if let Some(second) = found.runner_up_bytes.filter(|_| found.verdict.is_told()) {
+        value += &format!("; the next best guess is {second}");
     }
     value
 }
@@ -103,6 +134,40 @@ fn mib(size: Bytes) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::topology::PreferredEraseSize;
+
+    #[test]
+    fn what_the_device_says_is_shown_with_whose_word_it_is() {
+        let preferred = |origin| PreferredEraseSize {
+            bytes: Bytes::mib(4),
+            origin,
+        };
+        let all = Reported {
+            preferred_erase_size: Some(preferred(Origin::CardOrKernelDefault)),
+            ssr_au_size: Some(Bytes::mib(16)),
+            optimal_io_size: Some(Bytes::mib(1)),
+            optimal_io_quirk: None,
+            discard_granularity: Some(Bytes::mib(8)),
+        };
+        assert_eq!(
+            reported(&all).unwrap(),
+            "allocation unit 16 MiB (SD status), preferred erase size 4 MiB (declared, or the kernel's \
+             default), optimal I/O size 1 MiB, discard granularity 8 MiB"
+        );
+        // One fact is said once, and a page is no erase block.
+        for discard in [Bytes::mib(4), Bytes(512)] {
+            let card = Reported {
+                preferred_erase_size: Some(preferred(Origin::Card)),
+                discard_granularity: Some(discard),
+                ..Reported::default()
+            };
+            assert_eq!(
+                reported(&card).unwrap(),
+                "preferred erase size 4 MiB (the card's own word)"
+            );
+        }
+        assert_eq!(reported(&Reported::default()), None);
+    }
 
     #[test]
     fn the_alignment_is_in_mebibytes() {

@@ -35,7 +35,12 @@ fn count(au: &OpenAu) -> String {
         (None, Some(least), Some(most)) => format!("between {least} and {most}"),
         (None, Some(least), None) => format!("no limit up to {least}"),
         (None, None, Some(most)) => format!("at most {most}"),
-        (None, None, None) => "none is fast".to_owned(),
+        (None, None, None) => {
+            return format!(
+                "even a single one is slow when written in small pieces ({})",
+                au.verdict
+            );
+        }
     };
     let unit = au
         .unit_bytes
