@@ -1,6 +1,8 @@
 //! Scans of sticks that follow a few lines of arithmetic, not the simulated flash model: what the
 //! inference says must not depend on how the simulator was written.
 
+#![allow(clippy::unwrap_used)]
+
 use flashfit::device::{AccessError, ReadDevice};
 use flashfit::geometry::{EraseBlock, Verdict};
 use flashfit::run::scan::{Options, Scanned, scan};
