@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr)]
 
 use flashfit::device::{
-    AccessError, AlignedBuffer, Device, OpenError, OpenErrorKind, ReadDevice, block, image, sysfs,
+    AccessError, AlignedBuffer, Device, OpenError, OpenErrorKind, ReadDevice, block, sysfs,
 };
 use flashfit::topology::Transport;
 use flashfit::units::{ByteRange, Bytes, LogicalBlock, MIB};
@@ -17,6 +17,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 use tempfile::TempDir;
+
+#[path = "device_support/mod.rs"]
+mod device_support;
+
+use device_support::{first_number, patterned_file};
 
 /// A loop device on a file of its own; both go when it is dropped.
 struct Loop {
@@ -62,25 +67,6 @@ impl Drop for Loop {
     fn drop(&mut self) {
         let _ = Command::new("losetup").arg("-d").arg(&self.device).status();
     }
-}
-
-/// A sparse file whose every mebibyte starts with its own number.
-fn patterned_file(directory: &Path, size: u64) -> PathBuf {
-    let path = directory.join("backing");
-    let file = File::create(&path).unwrap();
-    file.set_len(size).unwrap();
-    for mebibyte in 0..size / MIB {
-        file.write_all_at(&mebibyte.to_le_bytes(), mebibyte * MIB)
-            .unwrap();
-    }
-    path
-}
-
-fn first_number(device: &mut impl ReadDevice, at: Bytes, length: usize) -> u64 {
-    let mut buffer = AlignedBuffer::new(length);
-    let took = device.read(at, &mut buffer).unwrap();
-    assert!(took > Duration::ZERO);
-    u64::from_le_bytes(buffer[..8].try_into().unwrap())
 }
 
 #[test]
@@ -488,79 +474,4 @@ fn the_running_system_is_no_candidate_and_a_loop_device_neither() {
             assert_eq!(candidate.capacity, Bytes::mib(16));
         }
     }
-}
-
-#[test]
-fn an_image_is_read_and_written_like_a_device() {
-    let directory = TempDir::new().unwrap();
-    let path = patterned_file(directory.path(), 32 * MIB + 700);
-    let mut read = image::open(&path, LogicalBlock::B512).unwrap();
-    assert_eq!(read.capacity(), Bytes(32 * MIB + 512));
-    assert_eq!(read.facts().transport, Transport::Image);
-    assert_eq!(first_number(&mut read, Bytes::mib(7), 4096), 7);
-    let read = image::open(&path, LogicalBlock::B4096).unwrap();
-    assert_eq!(read.capacity(), Bytes::mib(32));
-
-    let mut written = image::open_writable(&path, LogicalBlock::B512).unwrap();
-    let mut data = AlignedBuffer::new(512);
-    data.fill(7);
-    written.write(Bytes(512), &data).unwrap();
-    written.flush().unwrap();
-    let mut back = AlignedBuffer::new(512);
-    written.read(Bytes(512), &mut back).unwrap();
-    assert_eq!(back[..], data[..]);
-    let error = image::open_writable(&path, LogicalBlock::B512).unwrap_err();
-    assert!(matches!(error, OpenError::InUse { .. }), "{error}");
-    drop(written);
-    assert!(image::open_writable(&path, LogicalBlock::B512).is_ok());
-}
-
-#[test]
-fn an_image_in_memory_falls_back_to_the_cache_and_says_so() {
-    let shm = Path::new("/dev/shm");
-    let Ok(directory) = TempDir::new_in(shm) else {
-        eprintln!("skipped: needs /dev/shm");
-        return;
-    };
-    let path = patterned_file(directory.path(), 16 * MIB);
-    let mut options = File::options();
-    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, nix::libc::O_DIRECT);
-    let refused = options.read(true).open(&path).is_err();
-    let mut device = image::open(&path, LogicalBlock::B512).unwrap();
-    // Since Linux 6.6, tmpfs accepts O_DIRECT and reads from memory all the same.
-    assert!(device.is_cached() || !refused);
-    assert_eq!(first_number(&mut device, Bytes::mib(3), 512), 3);
-}
-
-#[test]
-fn what_is_no_image_is_refused() {
-    let directory = TempDir::new().unwrap();
-    let open = |path: &Path| image::open(path, LogicalBlock::B512).unwrap_err();
-    let empty = directory.path().join("empty");
-    File::create(&empty).unwrap();
-    assert!(matches!(open(&empty), OpenError::EmptyFile { .. }));
-    let small = directory.path().join("small");
-    File::create(&small).unwrap().set_len(16 * MIB - 1).unwrap();
-    assert!(matches!(open(&small), OpenError::TooSmall { .. }));
-    assert!(matches!(
-        open(directory.path()),
-        OpenError::Directory { .. }
-    ));
-    assert!(matches!(
-        open(Path::new("/dev/null")),
-        OpenError::CharacterDevice { .. }
-    ));
-    assert!(matches!(
-        open(Path::new("/no/such/file")),
-        OpenError::NotFound { .. }
-    ));
-    let pipe = directory.path().join("pipe");
-    nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRUSR).unwrap();
-    assert!(matches!(
-        open(&pipe),
-        OpenError::WrongKind {
-            found: "a pipe",
-            ..
-        }
-    ));
 }

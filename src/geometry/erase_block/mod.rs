@@ -1,8 +1,8 @@
 //! The erase block from timed reads: size, phase and sub-unit.
 //!
 //! [`Search`] steers a scan. It keeps a posterior over all sizes, phases and sub-units, asks for
-//! the places that separate what is left ([`choose`]), and when one size and phase stands out it
-//! bets on fresh places that this is right ([`confirm`]). Only a won bet may be called confirmed.
+//! the places that separate what is left (module `choose`), and when one size and phase stands out it
+//! bets on fresh places that this is right (module `confirm`). Only a won bet may be called confirmed.
 
 mod chart;
 mod choose;

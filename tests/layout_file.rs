@@ -1,0 +1,111 @@
+//! Layout files: what is saved is read again, and what is wrong in them is found.
+
+// Helpers of a test may fail as the tests themselves may.
+#![allow(clippy::unwrap_used)]
+
+#[path = "plan_support/mod.rs"]
+mod plan_support;
+
+use flashfit::output::layout_json;
+use flashfit::plan::TableKind;
+use flashfit::units::{Bytes, MIB};
+use plan_support::*;
+
+#[test]
+fn a_layout_survives_json() {
+    let wishes = ["64MiB:fat32:boot", "rest:ext4:a \"b\" \\ ü"];
+    let mut wish = with_table(TableKind::Gpt, &wishes);
+    wish.partitions[0].bootable = true;
+    wish.keep_out = vec!["100MiB-101MiB".parse().unwrap()];
+    let plan = plan(16_012_804_096, Bytes::mib(12), &wish).unwrap();
+    let read = layout_json::parse(&layout_json::render(&plan)).unwrap();
+    assert_eq!(read, plan);
+}
+
+#[test]
+fn a_layout_file_is_checked_number_by_number() {
+    let wish = with_table(TableKind::Mbr, &["64MiB:fat32", "64MiB:ext4"]);
+    let plan = plan(16_012_804_096, Bytes::mib(4), &wish).unwrap();
+    let good: serde_json::Value = serde_json::from_str(&layout_json::render(&plan)).unwrap();
+    let with = |pointer: &str, value: serde_json::Value| {
+        let mut file = good.clone();
+        *file.pointer_mut(pointer).unwrap() = value;
+        layout_json::parse(&file.to_string()).map_err(|error| error.to_string())
+    };
+    let linux = "0FC63DAF-8483-4772-8E79-3D69D8477DE4";
+    let kept = serde_json::json!([{"from_bytes": 8 * MIB, "to_bytes": 9 * MIB}]);
+    let none = serde_json::json!([]);
+    for (pointer, value, says) in [
+        (
+            "/schema",
+            "flashfit.layout/2".into(),
+            "'flashfit.layout/2' is not known",
+        ),
+        ("/schema", 1.into(), "no \"schema\""),
+        ("/table", "dos".into(), "'dos'"),
+        ("/disk_id", "0x1".into(), "disk_id"),
+        ("/disk_id", "0x00000000".into(), "disk_id"),
+        ("/logical_block_size", 2048.into(), "2048"),
+        ("/logical_block_size", 4096.into(), "capacity_sectors"),
+        ("/capacity_sectors", 5.into(), "capacity_sectors"),
+        ("/alignment/bytes", 0.into(), "zero"),
+        ("/alignment/bytes", (6 * MIB).into(), "units"),
+        ("/alignment/phase_bytes", (4 * MIB).into(), "phase_bytes"),
+        ("/alignment/size_unit_bytes", 0.into(), "units"),
+        ("/first_usable_lba", 0.into(), "usable"),
+        ("/last_usable_lba", u64::MAX.into(), "usable"),
+        ("/partitions", none, "no partitions"),
+        ("/partitions/0/first_lba", 2048.into(), "not on the grid"),
+        ("/partitions/0/first_lba", 0.into(), "not inside"),
+        ("/partitions/0/first_lba", (-1).into(), "not a layout file"),
+        (
+            "/partitions/0/first_lba",
+            8192.5.into(),
+            "not a layout file",
+        ),
+        ("/partitions/0/sectors", 0.into(), "no sectors"),
+        ("/partitions/0/sectors", 131_073.into(), "not on the grid"),
+        ("/partitions/0/sectors", u64::MAX.into(), "not inside"),
+        ("/partitions/1/first_lba", 8192.into(), "behind partition 1"),
+        ("/partitions/0/type", "0x00".into(), "unused"),
+        ("/partitions/0/type", linux.into(), "does not belong"),
+        ("/partitions/0/name", "x".into(), "cannot hold its name"),
+        ("/partitions/0/aligned_by", "luck".into(), "luck"),
+        ("/partitions/0/filesystem", "zfs".into(), "zfs"),
+        ("/partitions/0/number", 2.into(), "numbered"),
+        ("/gaps/0/sectors", 1.into(), "exactly once"),
+        ("/keep_out", kept, "touches the keep-out"),
+    ] {
+        let error = with(pointer, value).unwrap_err();
+        assert!(error.contains(says), "{pointer}: {error}");
+        assert!(!error.contains('\n'), "{error}");
+    }
+    let mut more = good.clone();
+    more["from_the_future"] = 1.into();
+    more["partitions"][0]["colour"] = "red".into();
+    assert_eq!(layout_json::parse(&more.to_string()).unwrap(), plan);
+    let bare = "{\"schema\":\"flashfit.layout/1\"}";
+    for text in ["", "[]", "{}", "null", bare, "\u{0}"] {
+        assert!(layout_json::parse(text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn gaps_missing_from_a_layout_file_are_filled_in() {
+    let wish = with_table(TableKind::Mbr, &["64MiB:fat32"]);
+    let plan = plan(16_012_804_096, Bytes::mib(4), &wish).unwrap();
+    let text = layout_json::render(&plan);
+    let mut file: serde_json::Value = serde_json::from_str(&text).unwrap();
+    for key in [
+        "gaps",
+        "capacity_sectors",
+        "first_usable_lba",
+        "version",
+        "notes",
+    ] {
+        file.as_object_mut().unwrap().remove(key);
+    }
+    let read = layout_json::parse(&file.to_string()).unwrap();
+    assert_eq!(read.partitions, plan.partitions);
+    assert_eq!(read.gaps.len(), 2);
+}
