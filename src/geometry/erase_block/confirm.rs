@@ -8,9 +8,10 @@
 //! one looks.
 
 use super::grid::Grid;
-use crate::geometry::stats::{SuccessBet, median};
+use super::posterior::STEP_SPREAD;
+use crate::geometry::stats::{SuccessBet, mad_sigma, median};
 use crate::measure::alignment::{Site, Triple};
-use crate::units::{Alignment, Bytes};
+use crate::units::{Alignment, Bytes, gcd};
 use rand::RngExt;
 use rand::rngs::Xoshiro256PlusPlus;
 
@@ -37,9 +38,29 @@ pub enum Outcome {
     Confirmed,
     /// The boundaries of this size divided by the number are of the same kind.
     Divided(u64),
-    /// It cannot be confirmed.
-    Failed,
+    /// A bet is lost, or boundaries of one kind are not alike: this size is wrong.
+    Refuted,
+    /// It could not be decided within reason.
+    Undecided,
 }
+
+/// Odd multiples of these show pages of three or five times a power of two (three-bit cells have
+/// pages of 48 and 96 KiB): such pages have boundaries on the search grid only there, and would
+/// pass for sub-units of something larger.
+const ALIASES: [Bytes; 2] = [Bytes::kib(1536), Bytes::kib(2560)];
+
+/// Looks at places where pages of odd sizes would show.
+const ALIAS_LOOKS: u32 = 14;
+
+/// ln 500: five comparisons of classes share an error of 1 %.
+const UNLIKE: f64 = 6.214_608_098_422_191;
+
+/// Boundaries of one kind may spread by so much more than noise and the usual scatter explain: of 24
+/// of them the median deviation is known to about a quarter.
+const MOST_SPREAD: f64 = 2.0;
+
+/// Boundaries that must be known before their spread is judged.
+const SPREAD_AFTER: usize = 24;
 
 /// A fraction of the erase block that must not be an erase block itself.
 struct Divisor {
@@ -57,6 +78,7 @@ struct Divisor {
 enum Role {
     Tooth { number: u64 },
     Between { divisor: usize },
+    Alias,
 }
 
 /// The bets on one winner.
@@ -67,7 +89,20 @@ pub struct Confirmation {
     halves: [SuccessBet; 2],
     thirds: [SuccessBet; 3],
     divisors: Vec<Divisor>,
+    /// Places where pages of odd sizes would show.
+    alias: SuccessBet,
+    aliases: Vec<Bytes>,
+    /// "A boundary of this class is the costliest of one from each class."
+    unlike_halves: [SuccessBet; 2],
+    unlike_thirds: [SuccessBet; 3],
+    /// Differences that wait for one of every other class.
+    waiting_halves: [Vec<f64>; 2],
+    waiting_thirds: [Vec<f64>; 3],
     teeth: Vec<f64>,
+    /// The noise of one difference, in seconds.
+    noise: f64,
+    /// Whether the half of this size lies on a grid that can be read.
+    half_is_testable: bool,
     roles: Vec<Role>,
     triples: usize,
     exhausted: bool,
@@ -76,7 +111,7 @@ pub struct Confirmation {
 
 impl Confirmation {
     /// Start betting on boundaries at `phase + k · unit` against all multiples and fractions.
-    pub fn new(unit: Bytes, phase: Bytes) -> Confirmation {
+    pub fn new(unit: Bytes, phase: Bytes, sub_unit: Option<Bytes>, noise: f64) -> Confirmation {
         let finest = Bytes::kib(64);
         let divisors = [2, 3, 5, 7]
             .into_iter()
@@ -97,7 +132,22 @@ impl Confirmation {
             phase,
             halves: [SuccessBet::new(1.0 / 3.0); 2],
             thirds: [SuccessBet::new(1.0 / 3.0); 3],
+            half_is_testable: Bytes(unit.get() / 2).is_multiple_of(finest),
             divisors,
+            alias: SuccessBet::new(1.0 / 3.0),
+            // Not where the size itself, or its sub-unit, has boundaries.
+            aliases: ALIASES
+                .into_iter()
+                .filter(|&a| {
+                    let told = |size: Bytes| size <= a || gcd(size.get(), a.get()) == size.get();
+                    a < unit && !sub_unit.is_some_and(told)
+                })
+                .collect(),
+            unlike_halves: [SuccessBet::new(0.5); 2],
+            unlike_thirds: [SuccessBet::new(1.0 / 3.0); 3],
+            waiting_halves: Default::default(),
+            waiting_thirds: Default::default(),
+            noise,
             teeth: Vec::new(),
             roles: Vec::new(),
             triples: 0,
@@ -114,6 +164,11 @@ impl Confirmation {
     /// The phase under test.
     pub fn phase(&self) -> Bytes {
         self.phase
+    }
+
+    /// The noise of one difference, in seconds.
+    pub fn noise(&self) -> f64 {
+        self.noise
     }
 
     /// Triples used.
@@ -156,6 +211,9 @@ impl Confirmation {
             }
             for &divisor in &open {
                 self.add_between(divisor, grid, rng, &mut sites);
+            }
+            if self.alias.steps() < ALIAS_LOOKS {
+                self.add_alias(grid, rng, &mut sites);
             }
             if sites.len() == before {
                 break;
@@ -204,6 +262,22 @@ impl Confirmation {
         sites.push(site);
     }
 
+    fn add_alias(&mut self, grid: &mut Grid, rng: &mut Xoshiro256PlusPlus, sites: &mut Vec<Site>) {
+        if self.aliases.is_empty() {
+            return;
+        }
+        let size = self.aliases[rng.random_range(0..self.aliases.len())];
+        let odd = Alignment::new(Bytes(2 * size.get()), size);
+        let own = Alignment::new(self.unit, self.phase);
+        let site = odd.and_then(|l| grid.fresh(l, rng));
+        let Some(site) = site.filter(|s| !own.is_some_and(|g| g.contains(s.at))) else {
+            return;
+        };
+        grid.take(site);
+        self.roles.push(Role::Alias);
+        sites.push(site);
+    }
+
     /// The lattice `phase + unit · shift / part + k · unit · multiple`.
     fn lattice(&self, multiple: u64, shift: u64, part: u64) -> Option<Alignment> {
         let grain = self.unit.get().checked_mul(multiple)?;
@@ -229,9 +303,13 @@ impl Confirmation {
             match *role {
                 Role::Tooth { number } => {
                     self.halves[usize::from(number % 2 == 1)].observe(largest);
-                    self.thirds[(number % 3) as usize].observe(largest);
+                    let third = usize::try_from(number % 3).unwrap_or(0);
+                    self.thirds[third].observe(largest);
+                    self.waiting_halves[usize::from(number % 2 == 1)].push(difference);
+                    self.waiting_thirds[third].push(difference);
                     self.teeth.push(difference);
                 }
+                Role::Alias => self.alias.observe(largest),
                 Role::Between { divisor } => {
                     let divisor = &mut self.divisors[divisor];
                     divisor.boundary.observe(largest);
@@ -240,6 +318,8 @@ impl Confirmation {
                 }
             }
         }
+        compare(&mut self.waiting_halves, &mut self.unlike_halves, rng);
+        compare(&mut self.waiting_thirds, &mut self.unlike_thirds, rng);
         for divisor in &mut self.divisors {
             while let (Some(&[a, b]), Some(&value)) = (
                 self.teeth
@@ -256,9 +336,6 @@ impl Confirmation {
 
     /// How it stands.
     pub fn outcome(&self) -> Outcome {
-        if self.bets().all(|bet| bet.log_capital() >= ENOUGH) {
-            return Outcome::Confirmed;
-        }
         for divisor in &self.divisors {
             let alike = median(&divisor.differences) >= SAME_KIND * median(&self.teeth);
             if divisor.boundary.log_capital() >= ENOUGH
@@ -270,15 +347,70 @@ impl Confirmation {
             }
         }
         let hopeless = |bet: &SuccessBet| bet.steps() >= PATIENCE && bet.log_capital() < 0.0;
-        if self.exhausted || self.triples >= MOST_TRIPLES || self.bets().any(hopeless) {
-            return Outcome::Failed;
+        if self.alias.log_capital() >= ENOUGH || self.are_unlike() || self.bets().any(hopeless) {
+            return Outcome::Refuted;
+        }
+        if self.bets().all(|bet| bet.log_capital() >= ENOUGH) {
+            // What cannot be tested is not confirmed.
+            return if self.half_is_testable {
+                Outcome::Confirmed
+            } else {
+                Outcome::Undecided
+            };
+        }
+        if self.exhausted || self.triples >= MOST_TRIPLES {
+            let between = self.divisors.iter().any(|d| {
+                d.boundary.log_capital() >= ENOUGH / 2.0 && d.lower.log_capital() < ENOUGH
+            });
+            return if between {
+                Outcome::Refuted
+            } else {
+                Outcome::Undecided
+            };
         }
         Outcome::Open
+    }
+
+    /// Whether the boundaries are of more than one kind: then a multiple is the erase block, and
+    /// this size at best its sub-unit. Told by classes that differ, or by a spread that neither
+    /// noise nor the usual scatter of boundaries explains.
+    fn are_unlike(&self) -> bool {
+        let mut classes = self.unlike_halves.iter().chain(&self.unlike_thirds);
+        if classes.any(|bet| bet.log_capital() >= UNLIKE) {
+            return true;
+        }
+        let cost = median(&self.teeth);
+        // Without those that show nothing.
+        let present: Vec<f64> = self
+            .teeth
+            .iter()
+            .copied()
+            .filter(|d| *d > 0.25 * cost)
+            .collect();
+        let explained = self.noise.hypot(STEP_SPREAD * cost);
+        present.len() >= SPREAD_AFTER && mad_sigma(&present) > MOST_SPREAD * explained
+    }
+}
+
+/// Compare one difference of every class at a time: in which class is the costliest?
+fn compare<const N: usize>(
+    waiting: &mut [Vec<f64>; N],
+    bets: &mut [SuccessBet; N],
+    rng: &mut Xoshiro256PlusPlus,
+) {
+    while waiting.iter().all(|class| !class.is_empty()) {
+        let drawn: [f64; N] = std::array::from_fn(|n| waiting[n].remove(0));
+        let most = drawn.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let tied: Vec<usize> = (0..N).filter(|&n| drawn[n] == most).collect();
+        let winner = tied[rng.random_range(0..tied.len())];
+        for (n, bet) in bets.iter_mut().enumerate() {
+            bet.observe(n == winner);
+        }
     }
 }
 
 /// Whether the first of three is the smallest, ties broken at random.
-fn is_first(values: [f64; 3], rng: &mut Xoshiro256PlusPlus) -> bool {
+pub fn is_first(values: [f64; 3], rng: &mut Xoshiro256PlusPlus) -> bool {
     let [first, b, c] = values;
     let least = b.min(c);
     if first != least {

@@ -4,11 +4,11 @@
 //! device on which nothing shows is asked once more, with closer comparison reads: at odd multiples
 //! of each size only a boundary of that very size makes a difference.
 
+use super::confirm::is_first;
 use super::grid::Grid;
 use crate::geometry::stats::SuccessBet;
 use crate::measure::alignment::{Site, Triple};
 use crate::units::{Alignment, Bytes};
-use rand::RngExt;
 use rand::rngs::Xoshiro256PlusPlus;
 
 /// The sizes asked for.
@@ -68,8 +68,8 @@ impl Fine {
     pub fn observe(&mut self, triples: &[Option<Triple>], rng: &mut Xoshiro256PlusPlus) {
         for (&n, triple) in self.asked.iter().zip(triples) {
             let Some(t) = triple else { continue };
-            let wings = t.pre.max(t.post);
-            let largest = t.on > wings || (t.on == wings && rng.random_range(0..2) == 0);
+            let times = [t.on, t.pre, t.post].map(|time| -time.as_secs_f64());
+            let largest = is_first(times, rng);
             self.bets[n].observe(largest);
             self.differences[n].push(super::signal::difference(t));
         }

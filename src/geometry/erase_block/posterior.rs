@@ -5,13 +5,13 @@ use super::hypothesis::{Hypothesis, Level, SUB_RATIOS};
 use crate::geometry::stats::{log_sum_exp, t3_density};
 
 /// Steps of the cost of a boundary that are compared, relative to the noise of a difference.
-pub const STEPS: usize = 16;
+pub const STEPS: usize = 20;
 
 /// The smallest step considered, in units of the noise: half of it cannot be told from nothing
 /// within any number of reads worth spending.
 const SMALLEST_STEP: f64 = 0.6;
 
-/// Ratio of neighbouring steps: 16 of them reach from 0.6 to 54 times the noise, which covers the
+/// Ratio of neighbouring steps: 20 of them reach from 0.6 to 180 times the noise, which covers the
 /// logs published on the flashbench list (steps of 50 to 900 µs, scatter of 3 to 60 µs).
 const STEP_RATIO: f64 = 1.35;
 
@@ -155,6 +155,14 @@ impl Posterior {
             entry.log_likelihood = [0.0; STEPS];
         }
         self.observe(observations);
+    }
+
+    /// Never follow this size and phase again: it lost a bet. To be followed by a
+    /// [`Posterior::restart`], because what seemed hopeless beside it may be the truth.
+    pub fn strike_out(&mut self, unit: Cell, phase: Cell) {
+        let other = |e: &Entry| (e.hypothesis.unit, e.hypothesis.phase) != (unit, phase);
+        self.entries.retain(other);
+        self.hopeless.retain(other);
     }
 
     fn multiply(&mut self, observation: Observation) {

@@ -34,10 +34,10 @@ const STANDS_OUT: f64 = 1.0 - 1e-4;
 const FEWEST: usize = 12;
 
 /// "Nothing visible" is believed from this probability on, after [`FLAT_AFTER`] places.
-const FLAT: f64 = 0.99;
+const FLAT: f64 = 0.995;
 
 /// See [`FLAT`].
-const FLAT_AFTER: usize = 128;
+const FLAT_AFTER: usize = 160;
 
 /// Triples at the first read size before another is tried: enough for a step of one sigma.
 const MOST_AT_FIRST_SIZE: usize = 1200;
@@ -91,6 +91,10 @@ pub struct Search {
     blank: Blank,
     level: Level,
     winner: Option<Winner>,
+    /// Sizes that lost a bet.
+    refuted: usize,
+    /// A size that turned out to be a page's.
+    page: Option<Bytes>,
     confirmations: usize,
     /// Triples asked for in the noise stage.
     pilot: usize,
@@ -130,6 +134,8 @@ impl Search {
             blank: signal::blank_places(setup.singles),
             level: Level::default(),
             winner: None,
+            refuted: 0,
+            page: None,
             confirmations: 0,
             pilot: 0,
             asked: 0,
@@ -160,6 +166,8 @@ impl Search {
             known: &self.setup,
             sizes: &self.sizes,
             winner: self.winner.as_ref(),
+            refuted: self.refuted,
+            page: self.page,
             confirming: match &self.stage {
                 Stage::Confirm(confirmation) => Some(confirmation),
                 _ => None,
@@ -201,6 +209,8 @@ impl Search {
             self.stage = Stage::Confirm(Confirmation::new(
                 in_bytes(leader.hypothesis.unit),
                 in_bytes(leader.hypothesis.phase),
+                (leader.hypothesis.sub_unit != 0).then(|| in_bytes(leader.hypothesis.sub_unit)),
+                now.ordinary.own_noise(),
             ));
             return;
         }
@@ -281,6 +291,26 @@ impl Search {
         })
     }
 
+    /// A size and phase that lost a bet is out, at this and every other read size.
+    fn strike_out(&mut self, confirmation: &Confirmation) {
+        let (unit, phase) = (confirmation.unit(), confirmation.phase());
+        self.refuted += 1;
+        let cells = |bytes: Bytes| u32::try_from(bytes.get() / CELL.get()).unwrap_or(u32::MAX);
+        if !unit.is_multiple_of(CELL) {
+            return;
+        }
+        let (unit, phase) = (cells(unit), cells(phase));
+        self.prior
+            .retain(|(h, _)| (h.unit, h.phase) != (unit, phase));
+        if let Some(now) = self.sizes.last_mut() {
+            now.posterior.strike_out(unit, phase);
+            now.posterior.restart(
+                now.ordinary.noise(),
+                &observations(&now.triples, now.ordinary),
+            );
+        }
+    }
+
     fn conclude_confirmation(&mut self, confirmation: Confirmation) {
         match confirmation.outcome() {
             Outcome::Open => self.stage = Stage::Confirm(confirmation),
@@ -297,15 +327,26 @@ impl Search {
             }
             Outcome::Divided(part) => {
                 let unit = Bytes(confirmation.unit().get() / part);
-                // Sizes of whole cells are hypotheses of their own: the posterior knows better now.
                 self.stage = if unit.is_multiple_of(CELL) {
+                    // A hypothesis of its own: the search finds it.
+                    self.strike_out(&confirmation);
                     Stage::Search
-                } else {
+                } else if verdict::may_be_erase_block(unit, self.setup.capacity) {
+                    // It lives in the posterior as the visible multiple that was tested, which
+                    // therefore stays.
+                    self.refuted += 1;
                     let phase = Bytes(confirmation.phase().get() % unit.get());
-                    Stage::Confirm(Confirmation::new(unit, phase))
+                    Stage::Confirm(Confirmation::new(unit, phase, None, confirmation.noise()))
+                } else {
+                    self.page = Some(unit);
+                    Stage::Done
                 };
             }
-            Outcome::Failed => self.stage = Stage::Search,
+            Outcome::Refuted => {
+                self.strike_out(&confirmation);
+                self.stage = Stage::Search;
+            }
+            Outcome::Undecided => self.stage = Stage::Search,
         }
     }
 }

@@ -16,6 +16,10 @@ const BLANK_DEVIATIONS: f64 = 3.0;
 /// At least this many reads of either kind are compared.
 const FEWEST_COMPARED: usize = 6;
 
+/// Times are not thought to be steadier than this share of themselves: then the steps that are
+/// compared, up to 180 times the noise, reach to nine tenths of a read.
+const LEAST_NOISE: f64 = 5e-3;
+
 /// What blank content means on this device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blank {
@@ -85,18 +89,13 @@ impl Ordinary {
         let time = |t: &PlacedTriple| (t.triple.pre.as_secs_f64(), t.triple.post.as_secs_f64());
         let wings: Vec<f64> = triples.iter().map(|t| time(t).0 - time(t).1).collect();
         let base = median(&triples.iter().map(|t| time(t).0).collect::<Vec<_>>());
-        // Half of the decile spread guards against a median deviation of zero under quantisation; a
-        // thousandth of the time against times that never vary.
-        let pair = mad_sigma(&wings)
-            .max(0.5 * decile_sigma(&wings))
-            .max(base * 1e-3)
-            .max(1e-9);
-        let sigma = pair / 2f64.sqrt();
+        let floor = (base * LEAST_NOISE).max(1e-9);
+        let sigma = spread_of(&wings, floor) / 2f64.sqrt();
         let means: Vec<f64> = triples
             .iter()
             .map(|t| (time(t).0 + time(t).1) / 2.0 - t.batch_level)
             .collect();
-        let spread = mad_sigma(&means).max(0.5 * decile_sigma(&means));
+        let spread = spread_of(&means, floor);
         let between = (spread * spread - sigma * sigma / 2.0).max(0.0).sqrt();
         Ordinary { sigma, between }
     }
@@ -126,11 +125,29 @@ impl Ordinary {
         share * own + (1.0 - share) * common
     }
 
+    /// The standard deviation of the plain [`difference`] of a triple: 1.5 times the variance of a
+    /// read.
+    pub fn own_noise(&self) -> f64 {
+        1.5f64.sqrt() * self.sigma
+    }
+
     /// The standard deviation of [`Ordinary::difference`] at an ordinary place.
     pub fn noise(&self) -> f64 {
         let half = self.sigma * self.sigma / 2.0;
         let places = self.between * self.between;
         (self.sigma * self.sigma + places * half / (places + half)).sqrt()
+    }
+}
+
+/// Standard deviation from the median deviation. Where that vanishes, because more than half of
+/// quantised times are equal, half of the decile spread stands in; it must not where there is a
+/// median deviation, or one read in ten that meets a garbage collection would count as noise.
+fn spread_of(values: &[f64], floor: f64) -> f64 {
+    let spread = mad_sigma(values);
+    if spread > floor {
+        spread
+    } else {
+        (0.5 * decile_sigma(values)).max(floor)
     }
 }
 

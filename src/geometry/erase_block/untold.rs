@@ -5,15 +5,10 @@ use super::fine::Fine;
 use super::hypothesis::Hypothesis;
 use super::search::AtSize;
 use super::signal::{Blank, blank_share};
-use super::verdict::{Record, bytes, implausibly_fast, micros, rounded};
+use super::verdict::{Record, bytes, implausibly_fast, may_be_erase_block, micros, rounded};
 use crate::geometry::stats::trimmed_mean;
 use crate::geometry::{EraseBlock, Source, Verdict, Warning};
 use crate::units::Bytes;
-
-/// Below this capacity a visible step of 64 to 256 KiB is the erase block; above, such small blocks
-/// are no longer built (the 1 GB cards of the FlashCardSurvey are the last with 128 KiB), and a
-/// step of that size is the page of several planes and channels.
-const SMALL_BLOCKS_BELOW: Bytes = Bytes::gib(2);
 
 /// What is left of certainty when a small step is taken for the erase block: that it is no page is
 /// a judgement from the capacity, not a measurement.
@@ -106,10 +101,15 @@ pub(super) fn untold(
 
 /// A step below the search grid: the erase block of a small device, a page of a larger one.
 fn below_the_grid(record: &Record<'_>, evidence: &mut Vec<String>) -> Option<EraseBlock> {
+    if let Some(page) = record.page {
+        evidence.push(format!(
+            "boundaries are seen at multiples of {page}, but on a device of this size that is a page of several planes, not the erase block; larger steps cannot be told beside it"
+        ));
+    }
     let seen = record.fine.map(Fine::seen).unwrap_or_default();
     let (size, differences) = seen.first()?;
     let cost = micros(trimmed_mean(differences));
-    if record.known.capacity >= SMALL_BLOCKS_BELOW {
+    if !may_be_erase_block(*size, record.known.capacity) {
         evidence.push(format!(
             "a step of {cost} at multiples of {size} is seen, but on a device of this size that is the page of several planes, not the erase block"
         ));
