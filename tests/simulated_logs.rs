@@ -353,3 +353,84 @@ fn a_limit_hidden_by_a_slow_link_is_seen_below_it() {
     assert_eq!(found.limit, Some(3), "{found:?}");
     assert_eq!(found.cutoff, Some(Cutoff::Hard));
 }
+
+/// One scan of powers of two, from its crossing costs in microseconds, the largest alignment first.
+fn scan_of(top: u64, base: f64, costs: &[f64]) -> String {
+    let mut text = String::from("$ flashbench -a /dev/sdx -b 1024\n");
+    for (i, cost) in costs.iter().enumerate() {
+        text.push_str(&format!(
+            "align {}\tpre {base:.1}µs\ton {:.1}µs\tpost {base:.1}µs\tdiff {cost:.1}µs\n",
+            top >> i,
+            base + cost
+        ));
+    }
+    text
+}
+
+#[test]
+fn one_high_line_is_no_page() {
+    let costs = [
+        0.5, 0.3, -0.4, 0.6, 0.1, -0.2, 0.4, 0.2, -0.3, 0.1, 0.3, -0.1, 0.2, 0.4, 144.0, 0.2, -0.3,
+        0.1, 0.2,
+    ];
+    let page = analyze(&scan_of(512 * MIB, 1000.0, &costs), None)
+        .geometry
+        .page;
+    assert_eq!(page.bytes, None, "{page:?}");
+}
+
+#[test]
+fn one_high_line_of_the_shelf_does_not_hide_the_page() {
+    let costs = [
+        480.0, 455.0, 462.0, 450.0, 458.0, 461.0, 452.0, 456.0, 449.0, 460.0, 455.0, 451.0, 457.0,
+        170.0, 542.0, 166.0, 160.0, 157.0, 162.0, 158.0, 161.0, 159.0, 2.6,
+    ];
+    let log = scan_of(8 << 30, 1000.0, &costs);
+    let page = analyze(&log, Some(62_550_179_840)).geometry.page;
+    assert_eq!(page.bytes, Some(Bytes::kib(4)), "{page:?}");
+}
+
+#[test]
+fn a_trend_of_distant_places_is_no_unit() {
+    let mut costs = vec![765.0, 629.0, 603.0, 629.0, 554.0];
+    costs.extend([
+        540.0, 566.0, 538.0, 552.0, 545.0, 560.0, 532.0, 549.0, 541.0, 556.0, 536.0,
+    ]);
+    let found = analyze(&scan_of(512 * MIB, 1500.0, &costs), Some(1_990_000_640));
+    assert_eq!(found.geometry.erase_block.bytes, None, "{found:?}");
+}
+
+#[test]
+fn one_slow_second_block_is_the_state_of_the_card() {
+    let mut log = String::from("$ flashbench -f --fat-nr=6 -b 16384 /dev/sdx\n");
+    for size in (14..=22).rev().map(|power| 1u64 << power) {
+        log.push_str(&format_size(size));
+        for factor in [1.0, 0.4, 1.0, 1.0, 1.0, 1.0] {
+            log.push_str(&format!("\t{}", format_rate(8e6 * factor)));
+        }
+        log.push('\n');
+    }
+    assert_eq!(analyze(&log, None).geometry.fat_area.zones, []);
+}
+
+#[test]
+fn a_single_slow_unit_is_no_limit_of_none() {
+    let log: String = [1, 2]
+        .iter()
+        .map(|open| {
+            let mut text = format!("$ flashbench -O --open-au-nr={open} -b 16384 /dev/sdx\n");
+            for size in (14..=22).rev().map(|power| 1u64 << power) {
+                let time = 0.4 + size as f64 / 10e6;
+                text.push_str(&format!(
+                    "{}\t{}\n",
+                    format_size(size),
+                    format_rate(size as f64 / time)
+                ));
+            }
+            text
+        })
+        .collect();
+    let found = analyze(&log, None).geometry.open_au.linear;
+    assert_eq!(found.verdict, Verdict::NotVisible, "{found:?}");
+    assert_eq!(found.at_most, None);
+}

@@ -99,6 +99,14 @@ impl Limit {
 /// A trial tells the wrong thing this often: stalls of other origin, clean-up of an earlier test. None
 /// of 527 public series does.
 const TRIAL_ERROR: f64 = 0.01;
+/// The same where the speed is beyond doubt, with [`CLEAR`] odds and more: three halvings that leave
+/// 0.6 or less, or 0.85 or more, reach them.
+const CLEAR_TRIAL_ERROR: f64 = 0.003;
+/// See [`CLEAR_TRIAL_ERROR`].
+const CLEAR: f64 = 0.999;
+/// Before any trial no class of limits is more than twice as likely as another: whoever tries `n` and
+/// `n + 1` only has reason to expect the limit there.
+const CLASS_WEIGHTS: (f64, f64) = (0.5, 1.0);
 /// Probability for both ends of the answer.
 const SURE: f64 = 0.9;
 
@@ -110,12 +118,16 @@ pub fn limit(trials: &[Trial]) -> Option<Limit> {
     tried.sort_unstable();
     tried.dedup();
     // Limits between two numbers tried are alike. Limits are spread evenly in their logarithm.
-    let spread = |from: u32, to: u32| (f64::from(to.max(1)) / f64::from(from).max(0.5)).ln();
+    let (lightest, heaviest) = CLASS_WEIGHTS;
+    let spread = |from: u32, to: u32| {
+        let ratio = f64::from(to.max(1)) / f64::from(from).max(0.5);
+        ratio.ln().clamp(lightest, heaviest)
+    };
     let mut classes: Vec<(u32, f64)> = vec![(0, spread(0, tried[0]))];
     for pair in tried.windows(2) {
         classes.push((pair[0], spread(pair[0], pair[1])));
     }
-    classes.push((most, 1.0));
+    classes.push((most, heaviest));
     let weights: Vec<f64> = classes
         .iter()
         .map(|(limit, size)| {
@@ -127,7 +139,12 @@ pub fn limit(trials: &[Trial]) -> Option<Limit> {
                     } else {
                         1.0 - trial.slow
                     };
-                    consistent * (1.0 - 2.0 * TRIAL_ERROR) + TRIAL_ERROR
+                    let error = if trial.slow.max(1.0 - trial.slow) >= CLEAR {
+                        CLEAR_TRIAL_ERROR
+                    } else {
+                        TRIAL_ERROR
+                    };
+                    consistent * (1.0 - 2.0 * error) + error
                 })
                 .map(f64::ln)
                 .sum();
@@ -295,6 +312,15 @@ mod tests {
         let limit = limit(&trials(&[(1, false), (2, false), (3, true), (4, true)])).unwrap();
         assert_eq!(limit.exact(), Some(2));
         assert!(limit.confidence > 0.95);
+    }
+
+    #[test]
+    fn two_clear_trials_bracket_a_large_limit() {
+        for open in [1, 4, 18, 60] {
+            let limit = limit(&trials(&[(open, false), (open + 1, true)])).unwrap();
+            assert_eq!(limit.exact(), Some(open));
+            assert!(limit.confidence > 0.95, "{limit:?}");
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! to believe. "Nothing to see" is a hypothesis too, in two forms: all lines alike, or a trend.
 
 use super::explain::{Explained, Fitter, explain};
+use super::fit::FAR;
 use super::hypotheses::{Hypothesis, NOTHING, Suspicion, hypotheses};
 use super::places::Grid;
 use super::profile::{Profile, Profiles, profiles};
@@ -37,6 +38,11 @@ const NOT_CONFIRMED: f64 = 0.98;
 
 /// Hypotheses this far behind (in natural logarithms) on all scans together are no rivals on one.
 const RIVAL: f64 = 12.0;
+
+/// A unit from this size on needs that many lines of a single scan at or above it, below
+/// [`FAR`].
+const LARGE: Bytes = Bytes::mib(16);
+const PLATEAU_LINES: usize = 3;
 
 /// Lines below this show pages, not erase blocks; on devices below a gigabyte half of it.
 const SHELF: Bytes = Bytes::kib(64);
@@ -171,7 +177,7 @@ impl<'a> Inference<'a> {
             Some(both) if probability < LIKELY => (both, true),
             _ => (probability, false),
         };
-        if probability < LIKELY {
+        if probability < LIKELY || self.short_plateau(best) {
             return EraseBlock {
                 verdict: Verdict::NotVisible,
                 bytes: None,
@@ -247,13 +253,27 @@ impl<'a> Inference<'a> {
             return None;
         }
         let (hypothesis, explained) = self.best_of(*unit)?;
+        // Never enough to confirm.
+        let both = (p + q).min(NOT_CONFIRMED);
         let apart = explained.fits.iter().all(|fit| {
             let [own, sub] = fit.costs;
             let lower = fit.shelf.max(0.0) + sub;
             lower <= CLEARLY_LOWER * (lower + own)
         });
-        // Never enough to confirm.
-        (hypothesis.sub_unit == Some(part.size) && apart).then_some((p + q).min(NOT_CONFIRMED))
+        (hypothesis.sub_unit == Some(part.size) && apart).then_some(both)
+    }
+
+    /// On a single scan, too few lines at and above a large unit, and near enough, to tell a plateau
+    /// from a trend.
+    fn short_plateau(&self, grid: Grid) -> bool {
+        let scans = self.profiles.iter().map(|p| p.scans.len()).sum::<usize>();
+        let plateau = self
+            .profiles
+            .iter()
+            .flat_map(|profile| &profile.points)
+            .filter(|point| point.align >= grid.size && point.align < FAR)
+            .count();
+        scans < 2 && grid.size >= LARGE && plateau < PLATEAU_LINES
     }
 
     /// Scans that show the unit by themselves: much better than nothing, and no other much better.

@@ -25,6 +25,13 @@ const SAME_COST_SPREAD: f64 = 0.15;
 const USUAL_SUB_LEVEL: f64 = 0.65;
 const SUB_LEVEL_SPREAD: f64 = 0.12;
 
+/// Without boundaries lines are alike, follow an even trend, or are alike up to some distance and
+/// follow a trend beyond, where the mapping of distant places has to be loaded.
+const ALIKE: f64 = 0.6;
+const EVEN_TREND: f64 = 0.25;
+const BENT_TREND: f64 = 0.15;
+const BENDS: [Bytes; 3] = [Bytes::mib(16), Bytes::mib(32), Bytes::mib(64)];
+
 /// How a hypothesis explains all profiles.
 pub(super) struct Explained {
     /// Logarithm of the posterior weight, not normalised.
@@ -41,6 +48,14 @@ pub(super) fn explain(
     scenarios: &[f64],
     hypothesis: &Hypothesis,
 ) -> Explained {
+    // Lines of powers of two show about a third of what crossing a unit of three costs. How usual the
+    // cost is must not choose between a unit and its triple: what such lines show is judged.
+    let odd = hypothesis.grid.size.get() >> hypothesis.grid.size.get().trailing_zeros().min(63);
+    let share_seen = if profiles.iter().all(|profile| profile.odd == Some(1)) {
+        odd.max(1) as f64
+    } else {
+        1.0
+    };
     let mut weights = Vec::with_capacity(scenarios.len());
     let mut best = Explained {
         weight: f64::NEG_INFINITY,
@@ -60,7 +75,7 @@ pub(super) fn explain(
         let usual = fits
             .iter()
             .zip(profiles)
-            .map(|(fit, profile)| cost_prior(fit, profile.base, hypothesis))
+            .map(|(fit, profile)| cost_prior(fit, profile.base * share_seen, hypothesis))
             .sum::<f64>()
             / profiles.len().max(1) as f64;
         let weight = probability.ln()
@@ -124,19 +139,32 @@ impl<'a> Fitter<'a> {
         }
     }
 
-    /// Evidence for "nothing to see": all lines alike, or rising or falling evenly.
+    /// Evidence for "nothing to see": all lines alike, or rising or falling evenly, everywhere or from
+    /// some large distance on.
     pub(super) fn nothing(&mut self) -> f64 {
-        let trend = Column {
-            values: self
-                .points
-                .iter()
-                .map(|point| (point.align.get() as f64).log2() - 20.0)
-                .collect(),
-            signed: true,
+        let points = self.points;
+        let magnitude = |align: Bytes| (align.get() as f64).log2();
+        let mut trend = |from: Option<Bytes>| {
+            let column = Column {
+                values: points
+                    .iter()
+                    .map(|point| match from {
+                        Some(from) => (magnitude(point.align) - magnitude(from)).max(0.0),
+                        None => magnitude(point.align) - 20.0,
+                    })
+                    .collect(),
+                signed: true,
+            };
+            self.fit(&[column]).evidence
         };
-        let alike = self.fit(&[]).evidence;
-        let trend = self.fit(&[trend]).evidence;
-        ln_sum([alike + 0.7f64.ln(), trend + 0.3f64.ln()])
+        let share = (BENT_TREND / BENDS.len() as f64).ln();
+        let mut all: Vec<f64> = BENDS
+            .iter()
+            .map(|bend| trend(Some(*bend)) + share)
+            .collect();
+        all.push(trend(None) + EVEN_TREND.ln());
+        all.push(self.fit(&[]).evidence + ALIKE.ln());
+        ln_sum(all)
     }
 
     fn fit(&mut self, columns: &[Column]) -> Fit {

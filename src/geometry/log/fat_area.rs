@@ -46,7 +46,7 @@ pub(super) fn infer(runs: &[&FindFatRun]) -> FatArea {
         .iter()
         .map(|run| fat_area::zones(&rows(&[run]), size))
         .collect();
-    let Some(zones) = fat_area::zones(&rows(&group), size) else {
+    let Some(mut zones) = fat_area::zones(&rows(&group), size) else {
         return FatArea {
             verdict: Verdict::NotVisible,
             evidence: vec![
@@ -67,7 +67,8 @@ pub(super) fn infer(runs: &[&FindFatRun]) -> FatArea {
                     .all(|(a, b)| (a.from_bytes, a.to_bytes) == (b.from_bytes, b.to_bytes))
         })
         .count();
-    let verdict = if zones.confidence < LIKELY {
+    let doubtful = agreeing < 2 && withdraw_lone_slow_block(&mut zones, size);
+    let verdict = if doubtful || zones.confidence < LIKELY {
         Verdict::NotVisible
     } else if zones.confidence >= CONFIRMED && agreeing >= 2 {
         Verdict::Confirmed
@@ -81,6 +82,21 @@ pub(super) fn infer(runs: &[&FindFatRun]) -> FatArea {
         confidence: zones.confidence,
         zones: if told { zones.zones } else { Vec::new() },
     }
+}
+
+/// Block 1 alone is known to be faster where the FAT ends (SanDisk); slower alone it is rather the state
+/// that earlier writes left, unless the test was repeated.
+fn withdraw_lone_slow_block(zones: &mut Zones, step: Bytes) -> bool {
+    let slow = zones.levels.get(1).is_some_and(|level| *level < 1.0);
+    let before = zones.zones.len();
+    zones
+        .zones
+        .retain(|zone| !(slow && zone.from_bytes == step && zone.to_bytes.get() == 2 * step.get()));
+    let withdrawn = zones.zones.len() < before;
+    if withdrawn {
+        zones.odd_blocks.insert(0, 1);
+    }
+    withdrawn
 }
 
 /// One table: for each size and block the median over the runs. The first line of a run carries the

@@ -67,6 +67,12 @@ fn largest_declared(capacity: u64) -> u64 {
 /// Weight of a unit beyond that.
 const BEYOND_DECLARED: f64 = 0.6;
 
+/// Cards of up to 4 GB with units above 16 MiB, four times the largest they can declare, are in no
+/// public log.
+const SMALL_CARD: u64 = 4_300_000_000;
+const LARGE_FOR_SMALL_CARD: u64 = 16 * MIB;
+const TOO_LARGE_FOR_CARD: f64 = 0.1;
+
 /// An odd factor that somebody scanned for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Suspicion {
@@ -103,8 +109,8 @@ pub(super) fn hypotheses(
 ) -> Vec<Hypothesis> {
     // Without a capacity the top alignment bounds it: at most seven times as much.
     let small_device = capacity.map_or(below.get() < 32 * MIB, |capacity| capacity.get() < GIB);
-    let largest_declared =
-        largest_declared(capacity.map_or(below.get().saturating_mul(14), Bytes::get));
+    let about = capacity.map_or(below.get().saturating_mul(14), Bytes::get);
+    let largest_declared = largest_declared(about);
     let mut all = Vec::new();
     for (odd, weight) in ODD_FACTORS {
         let odd_weight = suspicion.weight(odd).unwrap_or(weight);
@@ -116,6 +122,9 @@ pub(super) fn hypotheses(
             weight *= capacity::reported_weight(unit, reported);
             if size > largest_declared {
                 weight *= BEYOND_DECLARED;
+            }
+            if size > LARGE_FOR_SMALL_CARD && about <= SMALL_CARD {
+                weight *= TOO_LARGE_FOR_CARD;
             }
             if too_small.contains(&Bytes(size / 2)) {
                 weight *= TOO_SMALL_DOUBLED;

@@ -174,6 +174,32 @@ fn decide(group: &[&Trialled]) -> Answer {
             )],
         };
     }
+    // Where each halving of the size costs half of the rate as well, the step is the cliff.
+    let slow_at = |open: u32| {
+        let odds: Vec<f64> = group
+            .iter()
+            .filter(|run| run.open == open)
+            .map(|run| run.slow)
+            .collect();
+        median(&odds).is_some_and(|slow| slow > SLOW)
+    };
+    if let Some(step) =
+        soft.filter(|step| step.certain && slow_at(step.first_slow) && !slow_at(step.last_fast))
+        && hard.is_some_and(|hard| hard.at_most.is_none())
+    {
+        return Answer {
+            at_least: Some(step.last_fast),
+            at_most: Some(step.first_slow - 1),
+            cutoff: Cutoff::Hard,
+            confidence: soft_confidence(step.remains),
+            evidence: vec![format!(
+                "from {} to {} open units the rate falls to {:.0} %, and smaller writes cost as much as larger ones",
+                step.last_fast,
+                step.first_slow,
+                100.0 * step.remains
+            )],
+        };
+    }
     // A step in doubt, and no cliff behind it: nothing is claimed beyond the step.
     if let Some(soft) = soft.filter(|_| hard.is_some_and(|hard| hard.at_most.is_none())) {
         return Answer {
@@ -291,7 +317,15 @@ fn count(runs: &[Trialled], erase_block: &EraseBlock) -> (OpenAu, bool) {
     );
     let slow = group.iter().filter(|run| run.slow > SLOW).count();
     let fast = group.len() - slow;
-    let known = answer.at_least.is_some() || answer.at_most.is_some();
+    // Something is open while a single unit is written: then slow writes have another reason.
+    let impossible = answer.at_most == Some(0);
+    if impossible {
+        evidence.push(
+            "a single open unit is as slow as several: the writes are slow for another reason than their number"
+                .to_owned(),
+        );
+    }
+    let known = !impossible && (answer.at_least.is_some() || answer.at_most.is_some());
     let verdict = if !known || answer.confidence < 0.9 {
         Verdict::NotVisible
     } else if answer.confidence >= 0.95
@@ -336,11 +370,27 @@ fn random(
     let single: Vec<&Trialled> = runs.iter().filter(|run| run.open == 1).collect();
     let too_small = !single.is_empty() && single.iter().all(|run| run.slow > SLOW);
     if !too_small {
-        let (count, flat) = count(runs, erase_block);
+        let (mut count, flat) = count(runs, erase_block);
+        let small: Vec<Bytes> = single
+            .iter()
+            .filter(|run| small_writes_halve(run))
+            .filter_map(|run| smallest_efficient(run, linear))
+            .collect();
+        // All of the tests with a single unit have to show it.
+        let smallest = small
+            .iter()
+            .max()
+            .copied()
+            .filter(|size| small.len() == single.len() && *size <= LARGEST_SMALL);
+        if let Some(size) = smallest {
+            count.evidence.push(format!(
+                "below {size} a single open unit loses half of the rate per halving of the size"
+            ));
+        }
         return (
             RandomOpenAu {
                 count,
-                smallest_efficient_write_bytes: None,
+                smallest_efficient_write_bytes: smallest,
             },
             flat,
         );
@@ -375,6 +425,24 @@ fn random(
         },
         false,
     )
+}
+
+/// Below this size, halvings in a row that leave little of the rate say that random writes are too
+/// small, not that too many units are open.
+const LARGEST_SMALL: Bytes = Bytes::kib(128);
+
+fn small_writes_halve(run: &Trialled) -> bool {
+    const HALVES: f64 = 0.6;
+    const STEPS: usize = 3;
+    let small: Vec<f64> = run
+        .points
+        .iter()
+        .filter(|point| point.size <= LARGEST_SMALL)
+        .map(|point| point.bytes_per_second)
+        .collect();
+    small
+        .windows(STEPS + 1)
+        .any(|rates| rates.windows(2).all(|pair| pair[1] <= HALVES * pair[0]))
 }
 
 /// The smallest size from which on random writes reach half of the linear rate.

@@ -18,6 +18,8 @@ const DEEP_ENOUGH: Bytes = Bytes::kib(4);
 /// The shelf between page and erase block is measured between these.
 const SHELF_FROM: Bytes = Bytes::kib(64);
 const SHELF_TO: Bytes = Bytes::mib(1);
+/// Shelves of more lines than this can do without one of them.
+const FEWEST_SHELF_LINES: usize = 3;
 /// Smaller falls, relative to a read, are no pages: cards without a page step show up to 1.9 %, the
 /// smallest page seen 4.6 %.
 const LEAST_FALL: f64 = 0.03;
@@ -130,8 +132,10 @@ fn from_reads(scans: &[&AlignScan], erase_block: &EraseBlock) -> Reading {
         .filter(|scan| reaches(scan, odd))
         .collect();
     let combined = lines(&deep, odd);
+    // Where no unit is told the likeliest one still says where the shelf may end.
     let shelf_end = erase_block
         .bytes
+        .or(erase_block.runner_up_bytes.filter(|unit| *unit <= SHELF_TO))
         .map_or(SHELF_TO, |unit| Bytes(unit.get() / 2).min(SHELF_TO))
         .max(SHELF_FROM);
     let shelf: Vec<f64> = combined
@@ -150,10 +154,16 @@ fn from_reads(scans: &[&AlignScan], erase_block: &EraseBlock) -> Reading {
         ));
     };
     let repetition = repetition_error(&deep) / (deep.len() as f64).sqrt();
-    // Five lines make a weak median deviation: their standard deviation has a say too.
+    // Five lines make a weak median deviation: their standard deviation has a say too, without the
+    // line furthest off, which a stall or a wrapped place may have raised.
+    let mut usual = shelf.clone();
+    if usual.len() > FEWEST_SHELF_LINES {
+        usual.sort_by(|a, b| (a - level).abs().total_cmp(&(b - level).abs()));
+        usual.pop();
+    }
     let scatter = deviation(&shelf)
         .unwrap_or(0.0)
-        .max(0.8 * standard_deviation(&shelf))
+        .max(0.8 * standard_deviation(&usual))
         .max(repetition)
         .max(0.002 * base);
     if scatter > UNREADABLE * base {
@@ -162,8 +172,8 @@ fn from_reads(scans: &[&AlignScan], erase_block: &EraseBlock) -> Reading {
         )));
     }
     let least = (LEAST_SIGMAS * scatter).max(LEAST_FALL * base);
-    let contrast = |found: &Step| {
-        let (above, below): (Vec<&Line>, Vec<&Line>) = combined
+    let contrast = |lines: &[Line], found: &Step| {
+        let (above, below): (Vec<&Line>, Vec<&Line>) = lines
             .iter()
             .filter(|line| line.align <= shelf_end)
             .partition(|line| line.align >= found.page);
@@ -179,6 +189,12 @@ fn from_reads(scans: &[&AlignScan], erase_block: &EraseBlock) -> Reading {
             (mean(&above) - mean(&below)) / error
         }
     };
+    let combined = if deep.len() < 2 {
+        without_spikes(combined, least)
+    } else {
+        combined
+    };
+    let contrast = |found: &Step| contrast(&combined, found);
     let found = step(&combined, level, least)
         .map(|found| (contrast(&found), found))
         .filter(|(contrast, _)| *contrast >= LEAST_CONTRAST);
@@ -214,6 +230,23 @@ fn from_reads(scans: &[&AlignScan], erase_block: &EraseBlock) -> Reading {
             ),
         ],
     })
+}
+
+/// A line of a single scan that is higher than both neighbours, while the one below is as high as the
+/// one above, is a stall: the mean of the neighbours stands in. A page that ends there would leave
+/// the lines below low, and a bump has two lines or is repeated.
+fn without_spikes(mut lines: Vec<Line>, least: f64) -> Vec<Line> {
+    /// The neighbours differ by less than this share of the spike's height.
+    const ALIKE: f64 = 0.3;
+    for i in 1..lines.len().saturating_sub(1) {
+        let (above, own, below) = (lines[i - 1].cost, lines[i].cost, lines[i + 1].cost);
+        let height = own - above.max(below);
+        if lines[i].align <= SHELF_TO && height >= least && (above - below).abs() <= ALIKE * height
+        {
+            lines[i].cost = f64::midpoint(above, below);
+        }
+    }
+    lines
 }
 
 struct Step {
