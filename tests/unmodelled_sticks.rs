@@ -151,6 +151,19 @@ fn check(capacity: u64, lattices: &[Lattice], size: u64, phase: u64, change: imp
     );
 }
 
+/// Six sticks of which nothing else than this size and phase may be told, if anything.
+fn check_never_wrong(capacity: u64, lattices: &[Lattice], size: u64, phase: u64) {
+    for seed in 1..=6 {
+        let found = run(&mut Toy::new(capacity, lattices, seed), seed)
+            .geometry
+            .erase_block;
+        if found.verdict.is_told() {
+            let told = (found.bytes.unwrap().get(), found.phase_bytes.unwrap().get());
+            assert_eq!(told, (size, phase), "seed {seed}: {found:#?}");
+        }
+    }
+}
+
 /// Six sticks of which nothing may be told.
 fn check_nothing(capacity: u64, lattices: &[Lattice]) {
     for seed in 1..=6 {
@@ -325,4 +338,29 @@ fn device_time_does_not_depend_on_capacity() {
         ratio < 1.5,
         "1 GB takes {small} s, 2 TB {large} s for 20 scans"
     );
+}
+
+#[test]
+fn pages_of_three_times_a_power_of_two_do_not_pass_for_erase_blocks() {
+    for page in [48 * KIB, 96 * KIB, 192 * KIB] {
+        check_never_wrong(GB32, &[lattice(page, 0, 6.0)], 0, 0);
+        let both = [lattice(12 * MIB, 0, 6.0), lattice(page, 0, 4.5)];
+        check_never_wrong(GB32, &both, 12 * MIB, 0);
+    }
+}
+
+#[test]
+fn far_above_the_noise_the_sub_unit_is_still_told_from_the_erase_block() {
+    for steps in [40.0, 100.0, 400.0] {
+        let two = [lattice(8 * MIB, 0, steps), lattice(4 * MIB, 0, steps / 2.0)];
+        check_never_wrong(GB16, &two, 8 * MIB, 0);
+    }
+}
+
+#[test]
+fn levels_of_sizes_that_are_not_thought_of_are_not_confirmed() {
+    for (large, small) in [(15, 5), (30, 10), (25, 5), (21, 7)] {
+        let two = [lattice(large * MIB, 0, 20.0), lattice(small * MIB, 0, 10.0)];
+        check_never_wrong(GB32, &two, large * MIB, 0);
+    }
 }

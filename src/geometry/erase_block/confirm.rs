@@ -9,7 +9,7 @@
 
 use super::grid::Grid;
 use super::posterior::STEP_SPREAD;
-use crate::geometry::stats::{SuccessBet, mad_sigma, median};
+use crate::geometry::stats::{SuccessBet, median};
 use crate::measure::alignment::{Site, Triple};
 use crate::units::{Alignment, Bytes, gcd};
 use rand::RngExt;
@@ -55,12 +55,18 @@ const ALIAS_LOOKS: u32 = 14;
 /// ln 500: five comparisons of classes share an error of 1 %.
 const UNLIKE: f64 = 6.214_608_098_422_191;
 
-/// Boundaries of one kind may spread by so much more than noise and the usual scatter explain: of 24
-/// of them the median deviation is known to about a quarter.
-const MOST_SPREAD: f64 = 2.0;
+/// Two kinds of boundaries lie apart by at least so many deviations of one kind.
+const KINDS_APART: f64 = 3.0;
 
-/// Boundaries that must be known before their spread is judged.
-const SPREAD_AFTER: usize = 24;
+/// And between them lies a gap of so many: else the upper heap is a tail.
+const CLEAR_GAP: f64 = 1.5;
+
+/// A second kind has at least this share of the boundaries, and at least four: fewer are strays.
+const SECOND_KIND: usize = 8;
+
+/// Boundaries that must be known before anything is confirmed: among 36 a second kind with one in
+/// five, the fewest that a multiple up to five leaves, has more than four in 87 of 100 cases.
+const FEWEST_TEETH: usize = 36;
 
 /// A fraction of the erase block that must not be an erase block itself.
 struct Divisor {
@@ -350,7 +356,7 @@ impl Confirmation {
         if self.alias.log_capital() >= ENOUGH || self.are_unlike() || self.bets().any(hopeless) {
             return Outcome::Refuted;
         }
-        if self.bets().all(|bet| bet.log_capital() >= ENOUGH) {
+        if self.teeth.len() >= FEWEST_TEETH && self.bets().all(|bet| bet.log_capital() >= ENOUGH) {
             // What cannot be tested is not confirmed.
             return if self.half_is_testable {
                 Outcome::Confirmed
@@ -372,7 +378,7 @@ impl Confirmation {
     }
 
     /// Whether the boundaries are of more than one kind: then a multiple is the erase block, and
-    /// this size at best its sub-unit. Told by classes that differ, or by a spread that neither
+    /// this size at best its sub-unit. Told by classes that differ, or by two heaps that neither
     /// noise nor the usual scatter of boundaries explains.
     fn are_unlike(&self) -> bool {
         let mut classes = self.unlike_halves.iter().chain(&self.unlike_thirds);
@@ -381,14 +387,23 @@ impl Confirmation {
         }
         let cost = median(&self.teeth);
         // Without those that show nothing.
-        let present: Vec<f64> = self
+        let mut present: Vec<f64> = self
             .teeth
             .iter()
             .copied()
             .filter(|d| *d > 0.25 * cost)
             .collect();
-        let explained = self.noise.hypot(STEP_SPREAD * cost);
-        present.len() >= SPREAD_AFTER && mad_sigma(&present) > MOST_SPREAD * explained
+        present.sort_by(f64::total_cmp);
+        let fewest = (present.len() / SECOND_KIND).max(4);
+        // Where the widest gap is, with enough on either side.
+        let gap = |n: &usize| present[*n] - present[*n - 1];
+        let split = (fewest..(present.len() + 1).saturating_sub(fewest))
+            .max_by(|a, b| gap(a).total_cmp(&gap(b)));
+        split.is_some_and(|n| {
+            let (lower, upper) = (median(&present[..n]), median(&present[n..]));
+            let one_kind = self.noise.hypot(STEP_SPREAD * lower);
+            upper - lower > KINDS_APART * one_kind && gap(&n) > CLEAR_GAP * one_kind
+        })
     }
 }
 
