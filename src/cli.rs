@@ -115,10 +115,10 @@ pub struct ScanArgs {
     /// Choose which places are read, and in which order
     ///
     /// Two scans with the same seed read the same places; on a simulated stick they give the same
-    /// report.
+    /// report, apart from wall_seconds.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// Also save the report as JSON in FILE, for plan --report
+    /// Also write the report as JSON to FILE; plan --report reads it
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
     /// Print the report as JSON
@@ -141,7 +141,7 @@ pub struct AnalyzeArgs {
     /// Print the report as JSON
     #[arg(long)]
     pub json: bool,
-    /// Also save the report as JSON in FILE, for plan --report
+    /// Also write the report as JSON to FILE; plan --report reads it
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
 }
@@ -155,7 +155,7 @@ pub struct PlanArgs {
     /// What to print
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Format::Table)]
     pub format: Format,
-    /// Use the report that scan --report or analyze --report saved in FILE
+    /// Read the geometry from FILE, which scan --report or analyze --report wrote; plan writes no file
     #[arg(long, value_name = "FILE", help_heading = "Instead of DEVICE")]
     report: Option<PathBuf>,
     /// Size of the device, when you give the numbers by hand

@@ -27,7 +27,7 @@ pub enum ExitCode {
     StaleKernel,
     /// A check found something off the grid or inconsistent.
     OffGrid,
-    /// Ctrl-C or SIGTERM. 128 + 2, as shells report it.
+    /// Ctrl-C, SIGTERM or SIGHUP. 128 + 2, as shells report it.
     Interrupted,
 }
 
@@ -76,12 +76,15 @@ impl ExitCode {
                  analyze only; elsewhere only with --require-measured."
             }
             ExitCode::Refused => "Refused: no medium, a partition, or an unsafe target.",
-            ExitCode::Declined => "Declined by the user.",
+            ExitCode::Declined => "Declined by the user; not used by this version.",
             ExitCode::Io => "I/O error, or the device went away.",
             ExitCode::StaleKernel => {
-                "The table is written and verified, but the kernel still shows the old one."
+                "The table is written and verified, but the kernel still shows the old one; not used by \
+                 this version."
             }
-            ExitCode::OffGrid => "A check found something off the grid or inconsistent.",
+            ExitCode::OffGrid => {
+                "A check found something off the grid or inconsistent; not used by this version."
+            }
             ExitCode::Interrupted => "Interrupted. What was known until then is reported.",
         }
     }

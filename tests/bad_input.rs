@@ -7,7 +7,7 @@
 
 mod common;
 
-use common::program::{command, ended, flashfit, image, stick};
+use common::program::{PLAIN, command, ended, flashfit, image, stick};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -287,17 +287,110 @@ fn a_report_is_never_written_to_a_device() {
     let folder = tempfile::tempdir().unwrap();
     let file = image(folder.path(), "disk.img", 64 << 20);
     let disk = Loop::new(&file);
-    let ended = flashfit(&["scan", "sim:corsair-voyager", "--report", &disk.0]);
-    assert_eq!(ended.code, Some(1), "{ended:?}");
-    assert!(
-        ended.stdout.contains("The erase block is 8 MiB"),
-        "{}",
-        ended.stdout
-    );
-    let line = ended.one_line();
+    let line = flashfit(&["scan", "sim:corsair-voyager", "--report", &disk.0]).failure(1);
     assert!(
         line.starts_with(&format!("cannot write {}: it is a device", disk.0)),
         "{line}"
     );
     assert!(std::fs::read(&file).unwrap().iter().all(|byte| *byte == 0));
+}
+
+#[test]
+fn a_report_never_replaces_what_is_being_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let disk = image(folder.path(), "disk.img", 64 << 20);
+    let profile = stick(folder.path(), "plain", PLAIN);
+    let log = at("a.log");
+    std::fs::write(&log, "not even a log").unwrap();
+    std::os::unix::fs::symlink(&disk, at("link")).unwrap();
+    std::fs::hard_link(&log, at("hard")).unwrap();
+    let file = profile.strip_prefix("sim:").unwrap();
+    let serial = format!("{profile}#7");
+    let kept = |path: &str| std::fs::read(path).unwrap();
+    let before = [kept(&disk), kept(file), kept(&log)];
+    for words in [
+        ["scan", &disk, "--report", &disk],
+        ["scan", &disk, "--report", &at("link")],
+        ["scan", &at("link"), "--report", &disk],
+        ["scan", &profile, "--report", file],
+        ["scan", &serial, "--report", file],
+        ["analyze", &log, "--report", &log],
+        ["analyze", &log, "--report", &at("hard")],
+    ] {
+        let line = flashfit(&words).failure(2);
+        assert!(
+            line.contains("would replace") && line.ends_with("name another file after --report"),
+            "{line}"
+        );
+    }
+    let input = std::fs::File::open(&log).unwrap();
+    let output = command(&["analyze", "-", "--report", &log])
+        .stdin(input)
+        .output();
+    ended(&output.unwrap()).failure(2);
+    assert!([kept(&disk), kept(file), kept(&log)] == before);
+}
+
+#[test]
+fn a_report_that_could_not_be_saved_is_refused_before_the_scan() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let made = Command::new("mkfifo").arg(at("pipe")).status();
+    assert!(made.unwrap().success());
+    let _socket = std::os::unix::net::UnixListener::bind(at("socket")).unwrap();
+    for (path, says) in [
+        (at("none/report.json"), "No such file"),
+        (at(""), "it is a directory"),
+        ("/dev/null".to_owned(), "it is a device"),
+        (at("pipe"), "it is a pipe"),
+        (at("socket"), "it is a socket"),
+        ("/proc/report.json".to_owned(), "cannot write"),
+    ] {
+        // Nothing on stdout: it was not scanned.
+        let line = flashfit(&["scan", "sim:corsair-voyager", "--report", &path]).failure(1);
+        assert!(line.contains(says), "{path}: {line}");
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+}
+
+#[test]
+fn a_profile_is_a_regular_file_of_at_most_1_mib() {
+    let folder = tempfile::tempdir().unwrap();
+    let long = image(folder.path(), "long.toml", (1 << 20) + 1);
+    for (name, says) in [
+        ("sim:/dev/zero".to_owned(), "it is not a regular file"),
+        ("sim:/dev/urandom".to_owned(), "it is not a regular file"),
+        (format!("sim:{long}"), "it is longer than 1 MiB"),
+    ] {
+        let line = flashfit(&["scan", &name]).failure(1);
+        assert!(line.contains(says), "{line}");
+    }
+}
+
+#[test]
+fn names_that_lead_nowhere_say_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let circle = folder.path().join("circle");
+    std::os::unix::fs::symlink(&circle, &circle).unwrap();
+    let long = format!("/dev/{}", "x".repeat(5000));
+    for (name, code, says) in [
+        (circle.to_str().unwrap(), 1, "lead in a circle"),
+        (&long, 1, "this name is too long"),
+        ("", 2, "the name of the device is empty; run: flashfit list"),
+        ("sim:", 1, "use a path such as sim:./my.toml"),
+        ("sim:..", 1, "use a path such as sim:./my.toml"),
+        (
+            "/proc/self/mem",
+            1,
+            "is a file of the kernel, not a disk or an image; run: flashfit list",
+        ),
+    ] {
+        let line = flashfit(&["scan", name]).failure(code);
+        assert!(line.contains(says) && line.len() < 800, "{line}");
+    }
+    if Path::new("/sys/block/zram0").exists() && Path::new("/dev/zram0").exists() {
+        let line = flashfit(&["scan", "/dev/zram0"]).failure(4);
+        assert!(line.contains("never a target"), "{line}");
+    }
 }

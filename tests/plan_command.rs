@@ -309,7 +309,11 @@ fn options_that_contradict_the_device_are_usage_errors() {
         (&["--align", "513B"], "no multiple of the physical block"),
         (&["--keep-out", "0s-2048s"], "the MBR table itself needs"),
         (&["--keep-out", "31GiB-33GiB"], "ends beyond the medium"),
-        (&["--phase", "100B"], "no multiple of the physical block"),
+        (&["--phase", "100B"], "no multiple of the sector size"),
+        (
+            &["--phase", "9MiB"],
+            "--phase 9 MiB is not smaller than --erase-block 8 MiB; the boundaries repeat, so this means the same: --phase 1048576B",
+        ),
     ] {
         let line = flashfit(&given(more)).failure(2);
         assert!(line.contains(words), "{more:?}: {line}");
@@ -323,11 +327,77 @@ fn what_does_not_fit_the_device_fails() {
             &["--partition", "40GiB:ext4"][..],
             "make it smaller, or use 'rest'",
         ),
-        (&["--max-size", "4MiB"], "has no room for a partition"),
+        (
+            &["--max-size", "4MiB"],
+            "--max-size leaves no room for a partition",
+        ),
+        (
+            &["--reserve-end", "99GiB"],
+            "--reserve-end leaves no room for a partition",
+        ),
+        (&["--align", "64GiB"], "has no room for a partition"),
     ] {
         let line = flashfit(&given(more)).failure(1);
         assert!(line.contains(words), "{more:?}: {line}");
     }
+}
+
+#[test]
+fn numbers_given_by_hand_must_be_whole_sectors_and_enough_of_them() {
+    for (capacity, erase_block, block, code, words) in [
+        (
+            "8000000001B",
+            "4MiB",
+            "512",
+            2,
+            "--capacity of 8000000001 bytes is no multiple of the sector size of 512 bytes",
+        ),
+        (
+            "8GB",
+            "4000B",
+            "512",
+            2,
+            "--erase-block of 4000 bytes is no multiple",
+        ),
+        (
+            "8GiB",
+            "512B",
+            "4096",
+            2,
+            "--erase-block of 512 bytes is no multiple",
+        ),
+        (
+            "15MiB",
+            "1MiB",
+            "512",
+            1,
+            "15 MiB is too small for a layout, the least is 16 MiB",
+        ),
+    ] {
+        let line = flashfit(&[
+            "plan",
+            "--capacity",
+            capacity,
+            "--erase-block",
+            erase_block,
+            "--sector-size",
+            block,
+        ])
+        .failure(code);
+        assert!(line.contains(words), "{line}");
+    }
+}
+
+#[test]
+fn an_identifier_of_the_other_table_and_one_that_is_none_are_named_rightly() {
+    let guid = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
+    let line = flashfit(&given(&["--disk-id", guid, "--table", "mbr"])).failure(2);
+    assert!(line.contains("belongs to a GPT table"), "{line}");
+    let line = flashfit(&given(&["--disk-id", "0x123"])).failure(2);
+    assert!(
+        !line.contains("keep") && line.contains("or random"),
+        "{line}"
+    );
 }
 
 #[test]

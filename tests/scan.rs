@@ -228,19 +228,19 @@ outlier_rate = 0.2
 outlier = "10ms"
 "#;
 
-/// Whether a process has a handler for SIGINT (2) and SIGTERM (15).
+/// Whether a process has a handler for SIGHUP (1), SIGINT (2) and SIGTERM (15).
 fn listens(process: u32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
     let mask = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    mask.is_some_and(|mask| mask >> 1 & 1 == 1 && mask >> 14 & 1 == 1)
+    mask.is_some_and(|mask| mask & 3 == 3 && mask >> 14 & 1 == 1)
 }
 
 #[test]
 fn an_interrupted_scan_reports_what_is_known_and_ends_with_130() {
     let folder = tempfile::tempdir().unwrap();
     let name = stick(folder.path(), "hopeless", HOPELESS);
-    for signal in ["INT", "TERM"] {
+    for signal in ["INT", "TERM", "HUP"] {
         // On a busy machine the scan may be over before the signal arrives.
         let interrupted = (0..50)
             .map(|_| signalled(&name, signal))

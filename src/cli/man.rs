@@ -262,7 +262,8 @@ fn safety(page: &mut Roff) {
          it to sfdisk: a new partition table makes the old partitions unreachable.\n\n\
          A mounted stick can be scanned. Its own traffic disturbs the timing, so the report carries a \
          warning and is at most \"likely\".\n\n\
-         --report replaces the file that it names.",
+         --report of scan and analyze writes the file that it names and replaces what it held, but never \
+         a file that is being read; --report of plan only reads.",
     );
 }
 

@@ -47,6 +47,16 @@ impl ImageFile {
             return Err(wrong_kind(given, &metadata.file_type(), "a regular file"));
         }
         if metadata.len() == 0 {
+            // Files of the kernel tell no size, and none can be given to them.
+            let of_kernel =
+                |real: std::path::PathBuf| real.starts_with("/proc") || real.starts_with("/sys");
+            if std::fs::canonicalize(path).is_ok_and(of_kernel) {
+                return Err(OpenError::WrongKind {
+                    path: given,
+                    found: "a file of the kernel",
+                    wanted: "a disk or an image",
+                });
+            }
             return Err(OpenError::EmptyFile { path: given });
         }
         let unit = block.bytes().get();

@@ -17,6 +17,26 @@ pub enum OpenError {
         /// As given.
         path: String,
     },
+    /// ELOOP.
+    #[error(
+        "{path}: the symbolic links lead in a circle, or there are too many; name the device itself, as shown by: flashfit list"
+    )]
+    LinkLoop {
+        /// As given.
+        path: String,
+    },
+    /// ENAMETOOLONG.
+    #[error("{}...: this name is too long for any file; check it, or run: flashfit list", path.chars().take(40).collect::<String>())]
+    NameTooLong {
+        /// As given.
+        path: String,
+    },
+    /// Memory that looks like a disk.
+    #[error("{path} is memory in the guise of a disk, never a target; run: flashfit list")]
+    Memory {
+        /// As given.
+        path: String,
+    },
     /// EACCES or EPERM.
     #[error("{}", permission_text(path, group.as_deref()))]
     Permission {
@@ -178,6 +198,8 @@ impl OpenError {
     pub fn kind(&self) -> OpenErrorKind {
         match self {
             OpenError::NotFound { .. }
+            | OpenError::LinkLoop { .. }
+            | OpenError::NameTooLong { .. }
             | OpenError::Permission { .. }
             | OpenError::Directory { .. }
             | OpenError::CharacterDevice { .. }
@@ -191,6 +213,7 @@ impl OpenError {
             | OpenError::NothingAttached { .. }
             | OpenError::Partition { .. }
             | OpenError::BootArea { .. }
+            | OpenError::Memory { .. }
             | OpenError::AmbiguousName { .. }
             | OpenError::InUse { .. }
             | OpenError::ReadOnly { .. } => OpenErrorKind::Refused,
@@ -302,6 +325,9 @@ mod tests {
         let reason = || "no luck".to_owned();
         let all = [
             OpenError::NotFound { path: path() },
+            OpenError::LinkLoop { path: path() },
+            OpenError::NameTooLong { path: path() },
+            OpenError::Memory { path: path() },
             OpenError::Permission {
                 path: path(),
                 group: None,

@@ -10,7 +10,7 @@ use super::intent::{
 use super::label::{LabelError, check_gpt_name, check_label, gpt_name};
 use super::layout::{AlignedBy, KeptOut, LEGACY_BIOS_BOOTABLE, Layout, Partition};
 use super::medium::Medium;
-use super::placement::{Field, Misfit, Want, merged, place};
+use super::placement::{Field, Misfit, Want, free_pieces, merged, place};
 use super::remarks::{notes, warnings};
 use super::table_kind::{Circumstances, table_kind};
 use super::table_room::{MBR_SECTORS, TableRoom, table_room};
@@ -82,7 +82,8 @@ pub fn layout(
     }
 
     let room = table_room(table, block, medium.sectors()).ok_or_else(|| ground.no_room())?;
-    let places = place(&ground.field(room), &wants).map_err(|misfit| ground.explain(misfit))?;
+    let places =
+        place(&ground.field(room), &wants).map_err(|misfit| ground.explain(misfit, room))?;
     let ids = intent
         .id_seed
         .as_deref()
@@ -316,9 +317,30 @@ impl Ground<'_> {
         }
     }
 
-    fn explain(&self, misfit: Misfit) -> PlanError {
+    /// The option without which there would be room, else the medium.
+    fn what_leaves_no_room(&self, room: TableRoom) -> PlanError {
+        let block = self.medium.logical_block;
+        let mut whole = self.field(room);
+        whole.to = room.end.to_bytes(block).unwrap_or(self.medium.capacity);
+        if free_pieces(&whole, whole.from, whole.to).is_empty() {
+            return self.no_room();
+        }
+        let (option, change) = if self.limits.max_size == Some(self.limits.end) {
+            ("--max-size", "larger")
+        } else {
+            ("--reserve-end", "smaller")
+        };
+        PlanError::OptionLeavesNoRoom {
+            option,
+            change,
+            capacity: self.medium.capacity,
+            alignment: self.choice.alignment,
+        }
+    }
+
+    fn explain(&self, misfit: Misfit, room: TableRoom) -> PlanError {
         match misfit {
-            Misfit::NoRoom => self.no_room(),
+            Misfit::NoRoom => self.what_leaves_no_room(room),
             Misfit::TooLarge { index, need, free } => PlanError::DoesNotFit {
                 number: index + 1,
                 need,

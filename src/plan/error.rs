@@ -58,6 +58,20 @@ pub enum PlanError {
         /// The grid.
         alignment: Alignment,
     },
+    /// An option leaves no place for any partition, where the medium itself has some.
+    #[error(
+        "{option} leaves no room for a partition on the medium of {capacity} with a grid of {alignment}: make it {change}"
+    )]
+    OptionLeavesNoRoom {
+        /// The option.
+        option: &'static str,
+        /// What would help: "smaller" or "larger".
+        change: &'static str,
+        /// The size of the medium.
+        capacity: Bytes,
+        /// The grid.
+        alignment: Alignment,
+    },
     /// One partition does not fit.
     #[error(
         "partition {number} needs {need} and the largest free piece of the grid is {free}: make it smaller, or use 'rest'"
@@ -120,8 +134,8 @@ pub enum PlanError {
     },
     /// The identifier belongs to the other table.
     #[error(
-        "disk identifier {id} belongs to an {id_kind} table and the plan makes {table}: use --table {word}, or --disk-id random",
-        id_kind = .id.kind(), word = .id.kind().word()
+        "disk identifier {id} belongs to {article} {id_kind} table and the plan makes {table}: use --table {word}, or --disk-id random",
+        article = article(.id.kind()), id_kind = .id.kind(), word = .id.kind().word()
     )]
     WrongDiskId {
         /// The identifier.
@@ -133,4 +147,12 @@ pub enum PlanError {
     /// written.
     #[error("the layout contradicts itself ({0}): please report this with the command line")]
     Inconsistent(LayoutFault),
+}
+
+/// The article in front of the name of a table, as it is spoken.
+const fn article(table: TableKind) -> &'static str {
+    match table {
+        TableKind::Mbr => "an",
+        TableKind::Gpt => "a",
+    }
 }

@@ -40,7 +40,7 @@ impl fmt::Display for DiskId {
 pub enum DiskIdError {
     /// Neither form.
     #[error(
-        "'{0}' is no disk identifier: write 0x and eight hex digits (MBR), a GUID (GPT), keep or random"
+        "'{0}' is no disk identifier: write 0x and eight hex digits (MBR), a GUID (GPT), or random"
     )]
     Malformed(String),
     /// Zero.

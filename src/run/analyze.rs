@@ -1,7 +1,9 @@
 //! `flashfit analyze`: the report that saved flashbench output allows.
 
+use super::plan::whole_sectors;
 use super::read_file::{STDIN, read};
 use super::scan_command::deliver;
+use super::write_file;
 use crate::cli::AnalyzeArgs;
 use crate::error::{Error, ExitCode};
 use crate::geometry::{Warning, log};
@@ -20,10 +22,11 @@ pub fn analyze(args: &AnalyzeArgs) -> Result<ExitCode, Error> {
     let begun = Instant::now();
     let capacity = match args.capacity {
         None => None,
-        Some(size) => Some(size.in_bytes(args.sector_size).ok_or_else(|| {
-            Error::usage("--capacity is beyond 2^64 bytes").hint("check the number of sectors")
-        })?),
+        Some(size) => Some(whole_sectors("--capacity", size, args.sector_size)?),
     };
+    if let Some(path) = &args.report {
+        write_file::check(path, &args.files)?;
+    }
     let mut runs = Vec::new();
     let mut mentioned: Vec<Bytes> = Vec::new();
     let mut cut_short = false;

@@ -67,6 +67,7 @@ pub fn of_plan(error: &PlanError) -> Error {
     match error {
         PlanError::CapacityUnknown
         | PlanError::NoRoom { .. }
+        | PlanError::OptionLeavesNoRoom { .. }
         | PlanError::DoesNotFit { .. }
         | PlanError::Inconsistent(_) => Error::failed(error.to_string()),
         PlanError::Intent(_)

@@ -6,12 +6,13 @@ use super::intent::{intent, of_plan};
 use super::read_file::read;
 use super::{print, tell};
 use crate::cli::{Format, PlanArgs, PlanSource};
+use crate::device::SMALLEST_DEVICE;
 use crate::error::{Error, ExitCode};
 use crate::output::report::Report;
 use crate::output::{human, json, layout_json, layout_text, sfdisk};
 use crate::plan::{self, AlignmentChoice, Layout, Medium};
 use crate::topology::{Facts, Transport};
-use crate::units::{LogicalBlock, Size};
+use crate::units::{Bytes, LogicalBlock, Size};
 use std::path::Path;
 
 /// What a layout is made for.
@@ -47,6 +48,13 @@ pub fn plan(args: &PlanArgs) -> Result<ExitCode, Error> {
         ));
     }
     let medium = Medium::from_facts(&ground.facts).map_err(|error| of_plan(&error))?;
+    if medium.capacity < SMALLEST_DEVICE {
+        return Err(Error::failed(format!(
+            "{} is too small for a layout, the least is {SMALLEST_DEVICE}",
+            medium.capacity
+        ))
+        .hint("check the capacity"));
+    }
     let entropy = match intent.id_seed {
         Some(_) => [0; 16],
         None => entropy()?,
@@ -107,17 +115,19 @@ fn given(
     phase: Option<Size>,
     block: LogicalBlock,
 ) -> Result<Ground, Error> {
-    let bytes = |option: &str, size: Size| {
-        size.in_bytes(block).ok_or_else(|| {
-            Error::usage(format!("{option} is beyond 2^64 bytes"))
-                .hint("check the number of sectors")
-        })
-    };
+    let bytes = |option: &str, size: Size| whole_sectors(option, size, block);
     let capacity = bytes("--capacity", capacity)?;
     let erase_block = bytes("--erase-block", erase_block)?;
-    let phase = phase.map_or(Ok(crate::units::Bytes::ZERO), |phase| {
-        bytes("--phase", phase)
-    })?;
+    let phase = phase.map_or(Ok(Bytes::ZERO), |phase| bytes("--phase", phase))?;
+    if phase >= erase_block {
+        return Err(Error::usage(format!(
+            "--phase {phase} is not smaller than --erase-block {erase_block}"
+        ))
+        .hint(format!(
+            "the boundaries repeat, so this means the same: --phase {}B",
+            phase.get() % erase_block.get()
+        )));
+    }
     let facts = Facts::bare("given by hand", Transport::Unknown, Some(capacity), block);
     let choice = plan::alignment_of(erase_block, phase, &facts).map_err(|error| of_plan(&error))?;
     Ok(Ground {
@@ -126,6 +136,22 @@ fn given(
         report: None,
         trouble: None,
     })
+}
+
+/// The bytes of an option that must be whole sectors.
+pub(super) fn whole_sectors(option: &str, size: Size, block: LogicalBlock) -> Result<Bytes, Error> {
+    let bytes = size.in_bytes(block).ok_or_else(|| {
+        Error::usage(format!("{option} is beyond 2^64 bytes")).hint("check the number of sectors")
+    })?;
+    if bytes.is_multiple_of(block.bytes()) {
+        return Ok(bytes);
+    }
+    Err(Error::usage(format!(
+        "{option} of {} bytes is no multiple of the sector size of {} bytes",
+        bytes.get(),
+        block.bytes().get()
+    ))
+    .hint("correct it, or give the right --sector-size"))
 }
 
 /// In front of a table, or beside what a program reads.

@@ -2,7 +2,7 @@
 
 use super::ending::Ending;
 use super::examine::{Examined, examine};
-use super::{print, write_file};
+use super::{print, source, write_file};
 use crate::cli::ScanArgs;
 use crate::error::{Error, ExitCode};
 use crate::output::report::Report;
@@ -14,6 +14,10 @@ use std::path::Path;
 /// # Errors
 /// A device that cannot be opened.
 pub fn scan(args: &ScanArgs) -> Result<ExitCode, Error> {
+    // Before a scan of minutes: whether its result could be saved at all.
+    if let Some(path) = &args.report {
+        write_file::check(path, &source::files_of(&args.device))?;
+    }
     let Examined { report, trouble } = examine(&args.device, args.seed, args.time_limit)?;
     let mut ending = deliver(&report, args.json, args.report.as_deref());
     ending.add(trouble.map_or(Ok(()), Err));

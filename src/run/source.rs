@@ -5,7 +5,7 @@ use crate::device::sysfs::{self, Roots, Use};
 use crate::device::{OpenError, OpenErrorKind, ReadDevice, SMALLEST_DEVICE, block, image};
 use crate::error::{Error, ExitCode};
 use crate::units::LogicalBlock;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// An open device.
 pub enum Opened {
@@ -25,6 +25,9 @@ const SIMULATED: &str = "sim:";
 /// # Errors
 /// Everything that cannot be scanned, each with its own sentence and exit code.
 pub fn open(name: &str, seed: u64) -> Result<Opened, Error> {
+    if name.is_empty() {
+        return Err(Error::usage("the name of the device is empty").hint("run: flashfit list"));
+    }
     if let Some(spec) = name.strip_prefix(SIMULATED) {
         let stick = simulated::open(spec, seed).map_err(|error| of_profile(&error))?;
         if stick.capacity() < SMALLEST_DEVICE {
@@ -45,6 +48,16 @@ pub fn open(name: &str, seed: u64) -> Result<Opened, Error> {
     let device = block::open(path).map_err(|error| of_open(&error))?;
     let uses = sysfs::in_use(&Roots::system(), device.disk());
     Ok(Opened::Block(Box::new(device), uses))
+}
+
+/// The files that opening this name reads, whether they exist or not.
+pub fn files_of(name: &str) -> Vec<PathBuf> {
+    let Some(spec) = name.strip_prefix(SIMULATED) else {
+        return vec![PathBuf::from(name)];
+    };
+    // A serial number may follow the path of a profile.
+    let path = spec.rsplit_once('#').map_or(spec, |(path, _)| path);
+    vec![PathBuf::from(spec), PathBuf::from(path)]
 }
 
 impl Opened {

@@ -1,42 +1,95 @@
 //! Saving a report so that a reader finds either the old file or the whole new one.
 
+use super::read_file::STDIN;
 use crate::error::Error;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, fchown};
 use std::path::{Path, PathBuf};
 
 /// Put `text` into the file of this name, replacing what it held.
 ///
-/// A regular file is replaced at one stroke: written beside it and renamed. A pipe or a terminal is
-/// written to. A block device is refused: nothing here may write to a medium.
+/// A regular file is replaced at one stroke: written beside it and renamed, and keeps its mode.
+/// Everything else is refused: nothing here may write to a medium, or wait for the reader of a pipe.
 ///
 /// # Errors
 /// A name that cannot be written to, and why.
 pub fn write(path: &Path, text: &str) -> Result<(), Error> {
-    save(path, text).map_err(|error| {
-        Error::failed(format!("cannot write {}: {error}", path.display()))
-            .hint("name another file after --report")
-    })
+    save(path, text).map_err(|error| cannot_write(path, &error))
+}
+
+fn cannot_write(path: &Path, error: &io::Error) -> Error {
+    Error::failed(format!("cannot write {}: {error}", path.display()))
+        .hint("name another file after --report")
+}
+
+/// Whether a report could be saved under this name, asked before the measurement that it is to hold.
+///
+/// # Errors
+/// A name that cannot be written to, and one of a file in `inputs`, which would be lost: links are
+/// followed, and hard links count too.
+pub fn check(path: &Path, inputs: &[PathBuf]) -> Result<(), Error> {
+    if path == Path::new("") {
+        return Err(Error::usage("the name after --report is empty").hint("name a file"));
+    }
+    if let Ok(target) = fs::metadata(path) {
+        let is_target = |input: &&PathBuf| {
+            let input = if **input == Path::new(STDIN) {
+                Path::new("/dev/stdin")
+            } else {
+                input.as_path()
+            };
+            fs::metadata(input)
+                .is_ok_and(|found| (found.dev(), found.ino()) == (target.dev(), target.ino()))
+        };
+        if let Some(input) = inputs.iter().find(is_target) {
+            return Err(Error::usage(format!(
+                "--report {} would replace {}, which is read here",
+                path.display(),
+                input.display()
+            ))
+            .hint("name another file after --report"));
+        }
+    }
+    let try_out = || {
+        let target = target_of(path)?;
+        let (folder, name) = place_of(&target)?;
+        let (temporary, _) = create_beside(folder, &name)?;
+        fs::remove_file(temporary)
+    };
+    try_out().map_err(|error| cannot_write(path, &error))
 }
 
 fn save(path: &Path, text: &str) -> io::Result<()> {
-    // A link is followed, so that it stays one.
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    match fs::metadata(&target) {
-        Ok(found) if found.is_dir() => Err(io::Error::other("it is a directory")),
-        Ok(found) if found.file_type().is_block_device() => {
-            Err(io::Error::other("it is a device, and a report is a file"))
-        }
-        Ok(found) if !found.is_file() => OpenOptions::new()
-            .write(true)
-            .open(&target)?
-            .write_all(text.as_bytes()),
-        _ => replace(&target, text),
-    }
+    replace(&target_of(path)?, text)
 }
 
-fn replace(target: &Path, text: &str) -> io::Result<()> {
+/// The file that the name leads to, unless it is something other than a file.
+fn target_of(path: &Path) -> io::Result<PathBuf> {
+    // A link is followed, so that it stays one.
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let found = match fs::metadata(&target) {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(target),
+        Err(error) => return Err(error),
+    };
+    let kind = found.file_type();
+    let objection = if kind.is_file() {
+        return Ok(target);
+    } else if kind.is_dir() {
+        "it is a directory"
+    } else if kind.is_block_device() || kind.is_char_device() {
+        "it is a device, and a report is a file"
+    } else if kind.is_fifo() {
+        "it is a pipe, and a report is a file (--json prints it on stdout)"
+    } else {
+        "it is a socket, and a report is a file"
+    };
+    Err(io::Error::other(objection))
+}
+
+/// Its folder and its name there.
+fn place_of(target: &Path) -> io::Result<(&Path, String)> {
     let folder = match target.parent() {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
@@ -44,9 +97,14 @@ fn replace(target: &Path, text: &str) -> io::Result<()> {
     let name = target
         .file_name()
         .ok_or_else(|| io::Error::other("it names no file"))?;
-    let (temporary, mut file) = create_beside(folder, &name.to_string_lossy())?;
-    let written = file
-        .write_all(text.as_bytes())
+    Ok((folder, name.to_string_lossy().into_owned()))
+}
+
+fn replace(target: &Path, text: &str) -> io::Result<()> {
+    let (folder, name) = place_of(target)?;
+    let (temporary, mut file) = create_beside(folder, &name)?;
+    let written = keep_owner_and_mode(target, &file)
+        .and_then(|()| file.write_all(text.as_bytes()))
         .and_then(|()| file.sync_all())
         .and_then(|()| fs::rename(&temporary, target));
     if written.is_err() {
@@ -54,6 +112,16 @@ fn replace(target: &Path, text: &str) -> io::Result<()> {
         let _ = fs::remove_file(&temporary);
     }
     written
+}
+
+/// Give the new file the rights of the one that it replaces, if there is one.
+fn keep_owner_and_mode(target: &Path, file: &File) -> io::Result<()> {
+    let Ok(old) = fs::metadata(target) else {
+        return Ok(());
+    };
+    // Only root may give files away; for everybody else the new file is their own.
+    let _ = fchown(file, Some(old.uid()), Some(old.gid()));
+    file.set_permissions(old.permissions())
 }
 
 /// A new file in the folder, whose name begins like the one that it will get.
@@ -111,9 +179,27 @@ mod tests {
     }
 
     #[test]
-    fn a_character_device_is_written_to_and_not_replaced() {
-        write(Path::new("/dev/null"), "text").unwrap();
+    fn a_character_device_is_neither_written_to_nor_replaced() {
+        for refused in [
+            check(Path::new("/dev/null"), &[]),
+            write(Path::new("/dev/null"), "text"),
+        ] {
+            assert!(refused.unwrap_err().to_string().contains("it is a device"));
+        }
         let kind = fs::metadata("/dev/null").unwrap().file_type();
         assert!(kind.is_char_device());
+    }
+
+    #[test]
+    fn a_replaced_file_keeps_its_mode() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("report.json");
+        for mode in [0o600, 0o664] {
+            fs::write(&path, "old").unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            write(&path, "new").unwrap();
+            assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, mode);
+        }
     }
 }

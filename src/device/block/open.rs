@@ -230,6 +230,10 @@ impl Target {
         }
         let number = metadata.rdev();
         let disk = match sysfs::by_number(roots, major(number), minor(number)) {
+            // Whether it is set up or not: what is in there is no flash and may be the swap space.
+            Some(Node::Disk(disk)) if disk.name().starts_with("zram") => {
+                return Err(OpenError::Memory { path: given });
+            }
             Some(Node::Disk(disk)) => disk,
             Some(Node::Partition { disk, .. }) => {
                 return Err(OpenError::Partition {
@@ -279,6 +283,8 @@ pub(in crate::device) fn explain(given: &str, node: Option<&Path>, error: &io::E
         Some(Errno::ENOENT | Errno::ENOTDIR | Errno::ENXIO | Errno::ENODEV) => {
             OpenError::NotFound { path }
         }
+        Some(Errno::ELOOP) => OpenError::LinkLoop { path },
+        Some(Errno::ENAMETOOLONG) => OpenError::NameTooLong { path },
         Some(Errno::EACCES | Errno::EPERM) => OpenError::Permission {
             group: owning_group(node.unwrap_or(Path::new(given))),
             path,

@@ -29,6 +29,7 @@ use faults::Faults;
 use noise::Noise;
 use read_model::ReadModel;
 use registry::Medium;
+use std::io::{self, Read};
 use std::time::Duration;
 use store::Store;
 use write_model::WriteModel;
@@ -66,6 +67,9 @@ pub fn open(spec: &str, seed: u64) -> Result<SimulatedStick, ProfileError> {
     Ok(stick)
 }
 
+/// No profile comes near this: the built-in ones have a few KiB.
+const LONGEST_PROFILE: Bytes = Bytes::mib(1);
+
 fn load(name: &str) -> Result<Profile, ProfileError> {
     if let Some(profile) = Profile::builtin(name) {
         return Ok(profile);
@@ -76,11 +80,33 @@ fn load(name: &str) -> Result<Profile, ProfileError> {
             names: builtin_names().join(", "),
         });
     }
-    let text = std::fs::read_to_string(name).map_err(|error| ProfileError::File {
+    let text = read(name).map_err(|error| ProfileError::File {
         path: name.to_owned(),
         reason: error.to_string(),
     })?;
     Profile::parse(&text, name)
+}
+
+/// The text of a profile. Looked at before it is opened: /dev/zero never ends, and a pipe waits.
+fn read(name: &str) -> io::Result<String> {
+    let too_long = || io::Error::other(format!("it is longer than {LONGEST_PROFILE}"));
+    let found = std::fs::metadata(name)?;
+    if !found.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    if found.len() > LONGEST_PROFILE.get() {
+        return Err(too_long());
+    }
+    // Files of the kernel tell no size.
+    let mut text = String::new();
+    let most = LONGEST_PROFILE.get() + 1;
+    std::fs::File::open(name)?
+        .take(most)
+        .read_to_string(&mut text)?;
+    if text.len() as u64 > LONGEST_PROFILE.get() {
+        return Err(too_long());
+    }
+    Ok(text)
 }
 
 impl SimulatedStick {

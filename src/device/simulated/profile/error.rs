@@ -5,7 +5,8 @@
 pub enum ProfileError {
     /// Neither a built-in name nor a path.
     #[error(
-        "no simulated stick is called '{name}': use a path such as sim:./{name}.toml, or one of {names}"
+        "no simulated stick is called '{name}': use a path such as sim:./{}.toml, or one of {names}",
+        file_name(name)
     )]
     Unknown {
         /// As typed.
@@ -43,6 +44,15 @@ pub enum ProfileError {
         /// What is wrong.
         reason: String,
     },
+}
+
+/// A name for a profile that resembles what was typed, where that can be one.
+fn file_name(typed: &str) -> &str {
+    if typed.is_empty() || typed.starts_with('.') {
+        "my"
+    } else {
+        typed
+    }
 }
 
 /// Where in `text` the parser stumbled, and over what.
