@@ -67,7 +67,7 @@ pub struct Setup<'a> {
 enum Stage {
     Pilot,
     Search,
-    Confirm(Confirmation),
+    Confirm(Box<Confirmation>),
     Fine(Fine),
     Done,
 }
@@ -206,12 +206,12 @@ impl Search {
         {
             let in_bytes = |cells: u32| Bytes(u64::from(cells) * CELL.get());
             self.confirmations += 1;
-            self.stage = Stage::Confirm(Confirmation::new(
+            self.stage = Stage::Confirm(Box::new(Confirmation::new(
                 in_bytes(leader.hypothesis.unit),
                 in_bytes(leader.hypothesis.phase),
                 (leader.hypothesis.sub_unit != 0).then(|| in_bytes(leader.hypothesis.sub_unit)),
                 now.ordinary.own_noise(),
-            ));
+            )));
             return;
         }
         let settled = leader.probability >= STANDS_OUT && !nothing && count >= FEWEST;
@@ -311,7 +311,7 @@ impl Search {
         }
     }
 
-    fn conclude_confirmation(&mut self, confirmation: Confirmation) {
+    fn conclude_confirmation(&mut self, confirmation: Box<Confirmation>) {
         match confirmation.outcome() {
             Outcome::Open => self.stage = Stage::Confirm(confirmation),
             Outcome::Confirmed if !self.stands_out(&confirmation) => self.stage = Stage::Search,
@@ -336,7 +336,12 @@ impl Search {
                     // therefore stays.
                     self.refuted += 1;
                     let phase = Bytes(confirmation.phase().get() % unit.get());
-                    Stage::Confirm(Confirmation::new(unit, phase, None, confirmation.noise()))
+                    Stage::Confirm(Box::new(Confirmation::new(
+                        unit,
+                        phase,
+                        None,
+                        confirmation.noise(),
+                    )))
                 } else {
                     self.page = Some(unit);
                     Stage::Done
