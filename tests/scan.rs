@@ -141,21 +141,16 @@ fn a_saved_report_is_the_one_that_was_shown() {
 }
 
 #[test]
-fn a_report_that_cannot_be_saved_is_shown_all_the_same() {
+fn a_report_that_cannot_be_saved_is_refused_before_the_scan() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("none/stick.json");
     let path = path.to_str().unwrap();
     let ended = flashfit(&["scan", "sim:corsair-voyager", "--report", path]);
     assert_eq!(ended.code, Some(1));
-    assert!(
-        ended.stdout.contains("The erase block is 8 MiB"),
-        "{}",
-        ended.stdout
-    );
+    assert_eq!(ended.stdout, "", "no scan was made");
     let line = ended.one_line();
     assert!(
-        line.starts_with(&format!("cannot write {path}: "))
-            && line.ends_with("name another file after --report"),
+        line.starts_with(&format!("cannot write {path}: ")),
         "{line}"
     );
 }

@@ -144,7 +144,7 @@ fn confidence(sides: &[f64], special: &[bool], step: Bytes) -> f64 {
 }
 
 /// The blocks that show the common level: those like the last one, which is nearest to the rest of
-/// the device, when they are at least half; else the largest group.
+/// the device, unless it is alone; then the largest group.
 fn common_blocks(rows: &[&Row], blocks: usize) -> Option<Vec<usize>> {
     let levels: Vec<f64> = (0..blocks)
         .map(|block| mean(rows.iter().map(|row| row.bytes_per_second[block].ln())))
@@ -155,7 +155,7 @@ fn common_blocks(rows: &[&Row], blocks: usize) -> Option<Vec<usize>> {
             .collect()
     };
     let last = like(levels[blocks - 1]);
-    if last.len() >= 2 && last.len() * 2 >= blocks {
+    if last.len() >= 2 && last.len() * 3 >= blocks {
         return Some(last);
     }
     let largest = levels

@@ -9,7 +9,7 @@
 
 use super::grid::Grid;
 use super::posterior::STEP_SPREAD;
-use crate::geometry::stats::{SuccessBet, median};
+use crate::geometry::stats::{SuccessBet, mad_sigma, median};
 use crate::measure::alignment::{Site, Triple};
 use crate::units::{Alignment, Bytes, gcd};
 use rand::RngExt;
@@ -61,11 +61,14 @@ const KINDS_APART: f64 = 3.0;
 /// And between them lies a gap of so many: else the upper heap is a tail.
 const CLEAR_GAP: f64 = 1.5;
 
-/// A second kind has at least this share of the boundaries, and at least four: fewer are strays.
-const SECOND_KIND: usize = 8;
+/// And each heap spreads no more than so many deviations of one kind.
+const TIGHT: f64 = 1.2;
+
+/// A second kind has at least one in so many of the boundaries, and at least five: fewer are strays.
+const SECOND_KIND: usize = 7;
 
 /// Boundaries that must be known before anything is confirmed: among 36 a second kind with one in
-/// five, the fewest that a multiple up to five leaves, has more than four in 87 of 100 cases.
+/// five, the fewest that a multiple up to five leaves, has at least five in 87 of 100 cases.
 const FEWEST_TEETH: usize = 36;
 
 /// A fraction of the erase block that must not be an erase block itself.
@@ -385,6 +388,9 @@ impl Confirmation {
         if classes.any(|bet| bet.log_capital() >= UNLIKE) {
             return true;
         }
+        if self.teeth.len() < FEWEST_TEETH {
+            return false;
+        }
         let cost = median(&self.teeth);
         // Without those that show nothing.
         let mut present: Vec<f64> = self
@@ -394,7 +400,7 @@ impl Confirmation {
             .filter(|d| *d > 0.25 * cost)
             .collect();
         present.sort_by(f64::total_cmp);
-        let fewest = (present.len() / SECOND_KIND).max(4);
+        let fewest = (present.len() / SECOND_KIND).max(5);
         // Where the widest gap is, with enough on either side.
         let gap = |n: &usize| present[*n] - present[*n - 1];
         let split = (fewest..(present.len() + 1).saturating_sub(fewest))
@@ -402,7 +408,14 @@ impl Confirmation {
         split.is_some_and(|n| {
             let (lower, upper) = (median(&present[..n]), median(&present[n..]));
             let one_kind = self.noise.hypot(STEP_SPREAD * lower);
-            upper - lower > KINDS_APART * one_kind && gap(&n) > CLEAR_GAP * one_kind
+            // Reads that met something else are not alike among themselves.
+            let is_tight = |heap: &[f64]| {
+                mad_sigma(heap) <= TIGHT * self.noise.hypot(STEP_SPREAD * median(heap))
+            };
+            upper - lower > KINDS_APART * one_kind
+                && gap(&n) > CLEAR_GAP * one_kind
+                && is_tight(&present[..n])
+                && is_tight(&present[n..])
         })
     }
 }

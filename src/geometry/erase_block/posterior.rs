@@ -157,14 +157,6 @@ impl Posterior {
         self.observe(observations);
     }
 
-    /// Never follow this size and phase again: it lost a bet. To be followed by a
-    /// [`Posterior::restart`], because what seemed hopeless beside it may be the truth.
-    pub fn strike_out(&mut self, unit: Cell, phase: Cell) {
-        let other = |e: &Entry| (e.hypothesis.unit, e.hypothesis.phase) != (unit, phase);
-        self.entries.retain(other);
-        self.hopeless.retain(other);
-    }
-
     fn multiply(&mut self, observation: Observation) {
         let table = densities(observation.difference, self.scale);
         // Entries of one size and phase follow one another: their place in the block is the same.

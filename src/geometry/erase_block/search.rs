@@ -91,8 +91,8 @@ pub struct Search {
     blank: Blank,
     level: Level,
     winner: Option<Winner>,
-    /// Sizes that lost a bet.
-    refuted: usize,
+    /// Sizes and phases that lost a bet.
+    refuted: Vec<(Bytes, Bytes)>,
     /// A size that turned out to be a page's.
     page: Option<Bytes>,
     confirmations: usize,
@@ -134,7 +134,7 @@ impl Search {
             blank: signal::blank_places(setup.singles),
             level: Level::default(),
             winner: None,
-            refuted: 0,
+            refuted: Vec::new(),
             page: None,
             confirmations: 0,
             pilot: 0,
@@ -166,7 +166,7 @@ impl Search {
             known: &self.setup,
             sizes: &self.sizes,
             winner: self.winner.as_ref(),
-            refuted: self.refuted,
+            refuted: self.refuted.len(),
             page: self.page,
             confirming: match &self.stage {
                 Stage::Confirm(confirmation) => Some(confirmation),
@@ -205,6 +205,16 @@ impl Search {
             && self.setup.may_confirm
         {
             let in_bytes = |cells: u32| Bytes(u64::from(cells) * CELL.get());
+            let place = (
+                in_bytes(leader.hypothesis.unit),
+                in_bytes(leader.hypothesis.phase),
+            );
+            if self.refuted.contains(&place) {
+                // It leads again although it lost a bet: the model misses something.
+                self.stopped_by = StoppedBy::Futility;
+                self.stage = Stage::Done;
+                return;
+            }
             self.confirmations += 1;
             self.stage = Stage::Confirm(Box::new(Confirmation::new(
                 in_bytes(leader.hypothesis.unit),
@@ -291,26 +301,6 @@ impl Search {
         })
     }
 
-    /// A size and phase that lost a bet is out, at this and every other read size.
-    fn strike_out(&mut self, confirmation: &Confirmation) {
-        let (unit, phase) = (confirmation.unit(), confirmation.phase());
-        self.refuted += 1;
-        let cells = |bytes: Bytes| u32::try_from(bytes.get() / CELL.get()).unwrap_or(u32::MAX);
-        if !unit.is_multiple_of(CELL) {
-            return;
-        }
-        let (unit, phase) = (cells(unit), cells(phase));
-        self.prior
-            .retain(|(h, _)| (h.unit, h.phase) != (unit, phase));
-        if let Some(now) = self.sizes.last_mut() {
-            now.posterior.strike_out(unit, phase);
-            now.posterior.restart(
-                now.ordinary.noise(),
-                &observations(&now.triples, now.ordinary),
-            );
-        }
-    }
-
     fn conclude_confirmation(&mut self, confirmation: Box<Confirmation>) {
         match confirmation.outcome() {
             Outcome::Open => self.stage = Stage::Confirm(confirmation),
@@ -329,12 +319,14 @@ impl Search {
                 let unit = Bytes(confirmation.unit().get() / part);
                 self.stage = if unit.is_multiple_of(CELL) {
                     // A hypothesis of its own: the search finds it.
-                    self.strike_out(&confirmation);
+                    self.refuted
+                        .push((confirmation.unit(), confirmation.phase()));
                     Stage::Search
                 } else if verdict::may_be_erase_block(unit, self.setup.capacity) {
                     // It lives in the posterior as the visible multiple that was tested, which
                     // therefore stays.
-                    self.refuted += 1;
+                    self.refuted
+                        .push((confirmation.unit(), confirmation.phase()));
                     let phase = Bytes(confirmation.phase().get() % unit.get());
                     Stage::Confirm(Box::new(Confirmation::new(
                         unit,
@@ -348,7 +340,8 @@ impl Search {
                 };
             }
             Outcome::Refuted => {
-                self.strike_out(&confirmation);
+                self.refuted
+                    .push((confirmation.unit(), confirmation.phase()));
                 self.stage = Stage::Search;
             }
             Outcome::Undecided => self.stage = Stage::Search,
