@@ -356,8 +356,13 @@ impl Confirmation {
             }
         }
         let hopeless = |bet: &SuccessBet| bet.steps() >= PATIENCE && bet.log_capital() < 0.0;
-        if self.alias.log_capital() >= ENOUGH || self.are_unlike() || self.bets().any(hopeless) {
+        let mut classes = self.halves.iter().chain(&self.thirds);
+        if self.alias.log_capital() >= ENOUGH || self.are_unlike() || classes.any(hopeless) {
             return Outcome::Refuted;
+        }
+        // Near the noise a place between is hard to tell from a boundary: no proof of anything.
+        if self.divisors.iter().any(|d| hopeless(&d.lower)) {
+            return Outcome::Undecided;
         }
         if self.teeth.len() >= FEWEST_TEETH && self.bets().all(|bet| bet.log_capital() >= ENOUGH) {
             // What cannot be tested is not confirmed.
