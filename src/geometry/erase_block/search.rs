@@ -198,33 +198,30 @@ impl Search {
             return;
         };
         let nothing = leader.hypothesis == Hypothesis::NOTHING;
+        let in_bytes = |cells: u32| Bytes(u64::from(cells) * CELL.get());
+        let place = (
+            in_bytes(leader.hypothesis.unit),
+            in_bytes(leader.hypothesis.phase),
+        );
+        // A favourite that lost a bet is not tested again: more places may bring up another.
+        let lost = self.refuted.contains(&place);
         if !nothing
             && leader.probability >= WORTH_A_TEST
             && count >= FEWEST
             && self.confirmations < MOST_CONFIRMATIONS
             && self.setup.may_confirm
+            && !lost
         {
-            let in_bytes = |cells: u32| Bytes(u64::from(cells) * CELL.get());
-            let place = (
-                in_bytes(leader.hypothesis.unit),
-                in_bytes(leader.hypothesis.phase),
-            );
-            if self.refuted.contains(&place) {
-                // It leads again although it lost a bet: the model misses something.
-                self.stopped_by = StoppedBy::Futility;
-                self.stage = Stage::Done;
-                return;
-            }
             self.confirmations += 1;
             self.stage = Stage::Confirm(Box::new(Confirmation::new(
-                in_bytes(leader.hypothesis.unit),
-                in_bytes(leader.hypothesis.phase),
+                place.0,
+                place.1,
                 (leader.hypothesis.sub_unit != 0).then(|| in_bytes(leader.hypothesis.sub_unit)),
                 now.ordinary.own_noise(),
             )));
             return;
         }
-        let settled = leader.probability >= STANDS_OUT && !nothing && count >= FEWEST;
+        let settled = leader.probability >= STANDS_OUT && !nothing && !lost && count >= FEWEST;
         let flat = nothing && leader.probability >= FLAT && count >= FLAT_AFTER;
         let most = if self.sizes.len() == 1 {
             MOST_AT_FIRST_SIZE
