@@ -256,6 +256,18 @@ pub struct IntentArgs {
     #[arg(long, value_name = "FS", conflicts_with = "partitions",
         value_parser = PossibleValuesParser::new(FILE_SYSTEMS))]
     pub fs: Option<String>,
+    /// What the medium is for; picks the file system when neither --fs nor --partition is given
+    ///
+    /// The layout then says which file systems suit this stick and which do not, with the reasons:
+    /// a stick keeps only so many erase blocks open, and each file system writes in so many places.
+    #[arg(long = "use", value_name = "PURPOSE", value_enum)]
+    pub purpose: Option<Purpose>,
+    /// Whether FATs go into the special area that some sticks have at their start
+    ///
+    /// auto takes an area that a report found, when FAT or exFAT has room in it and its data area
+    /// still lies on the grid. Such a partition starts off the grid on purpose.
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = FatArea::Auto)]
+    pub fat_area: FatArea,
     /// Place partitions on multiples of this size instead of what the geometry suggests
     #[arg(long, value_name = "SIZE", value_parser = values::positive_size)]
     pub align: Option<Size>,
@@ -290,6 +302,30 @@ pub enum TableChoice {
     Gpt,
 }
 
+/// What a medium is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Purpose {
+    /// Cameras and other devices: what cards of this size come with
+    Camera,
+    /// Files that travel between computers
+    Data,
+    /// The root file system of Linux
+    LinuxRoot,
+    /// Read by firmware and boot loaders
+    Boot,
+}
+
+/// Whether FATs go into a special area.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FatArea {
+    /// When one was found that suits and has the room
+    Auto,
+    /// Always, else refuse; without a report where such areas usually are
+    Use,
+    /// Never
+    Ignore,
+}
+
 /// What `plan` prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
@@ -299,6 +335,8 @@ pub enum Format {
     Json,
     /// The script for sfdisk alone, in sectors
     Sfdisk,
+    /// The commands that make the file systems, with every parameter fitted to the grid
+    Mkfs,
 }
 
 /// Shells with completions.

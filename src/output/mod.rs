@@ -5,5 +5,6 @@ pub mod human;
 pub mod json;
 pub mod layout_json;
 pub mod layout_text;
+pub mod mkfs;
 pub mod report;
 pub mod sfdisk;

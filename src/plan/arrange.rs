@@ -2,13 +2,17 @@
 
 use super::alignment::{AlignmentChoice, alignment_override};
 use super::error::PlanError;
+use super::filesystem::advice::{self, Suits, advice};
+use super::filesystem::command::{command, mkfs, partition_node};
+use super::filesystem::{Format, Inside, standard};
+use super::fitted::{Fitted, Setting, Trouble, place_fitted};
 use super::gaps::{Boundaries, gaps};
 use super::ids::IdSource;
 use super::intent::{
     DiskIdChoice, Intent, IntentError, PartitionIntent, PartitionSize, TableChoice, is_zero,
 };
 use super::label::{LabelError, check_gpt_name, check_label, gpt_name};
-use super::layout::{AlignedBy, KeptOut, LEGACY_BIOS_BOOTABLE, Layout, Partition};
+use super::layout::{KeptOut, LEGACY_BIOS_BOOTABLE, Layout, Partition, Warning};
 use super::medium::Medium;
 use super::placement::{Field, Misfit, Want, free_pieces, merged, place};
 use super::remarks::{notes, warnings};
@@ -21,11 +25,8 @@ use crate::units::{ByteRange, Bytes, Lba, LogicalBlock, MIB, Sectors, Size};
 /// last decade leaves it free.
 const EARLIEST: Bytes = Bytes(MIB);
 
-/// Up to here SD cards come with FAT16 (SD specification, part 2: standard capacity, up to 2 GB).
-const LARGEST_FAT16: Bytes = Bytes::gib(2);
-
-/// Up to here they come with FAT32, above with exFAT (SDHC up to 32 GB, SDXC above).
-const LARGEST_FAT32: Bytes = Bytes::gib(32);
+/// What stands for the disk in the commands of a layout when its name is not known.
+const UNKNOWN_DISK: &str = "/dev/sdX";
 
 /// Turn an intent into a layout.
 ///
@@ -40,8 +41,8 @@ pub fn layout(
     entropy: [u8; 16],
 ) -> Result<Layout, PlanError> {
     let block = medium.logical_block;
-    let partitions = wanted(medium, intent)?;
     let choice = grid(medium, choice, intent)?;
+    let partitions = wanted(medium, &choice, intent)?;
     let keep_out = keep_out(medium, intent)?;
     let blocked: Vec<ByteRange> = keep_out.iter().map(|kept| kept.range).collect();
     let limits = Limits::of(medium, intent)?;
@@ -82,20 +83,41 @@ pub fn layout(
     }
 
     let room = table_room(table, block, medium.sectors()).ok_or_else(|| ground.no_room())?;
-    let places =
-        place(&ground.field(room), &wants).map_err(|misfit| ground.explain(misfit, room))?;
+    let filesystems: Vec<FileSystem> = partitions.iter().map(|p| p.filesystem).collect();
+    let setting = Setting {
+        block,
+        grid: &choice,
+        stick: &medium.stick,
+        fat_area: intent.fat_area,
+    };
+    let fitted =
+        place_fitted(&ground.field(room), &wants, &filesystems, &setting).map_err(|trouble| {
+            match trouble {
+                Trouble::Misfit(misfit) => ground.explain(misfit, room),
+                Trouble::FileSystem(index, error) => PlanError::FileSystem {
+                    number: index + 1,
+                    error,
+                },
+            }
+        })?;
     let ids = intent
         .id_seed
         .as_deref()
         .map_or_else(|| IdSource::from_entropy(entropy), IdSource::from_seed);
     let entries = partitions
         .iter()
-        .zip(&places)
+        .zip(&fitted)
         .enumerate()
-        .map(|(index, (partition, place))| entry(index + 1, partition, *place, table, block, ids))
+        .map(|(index, (partition, fitted))| entry(index + 1, partition, fitted, table, block, ids))
         .collect::<Result<Vec<_>, _>>()?;
 
     let occupied: Vec<(Lba, Lba)> = entries.iter().map(|p| (p.first, p.end())).collect();
+    let moved: Vec<Lba> = entries
+        .iter()
+        .zip(&fitted)
+        .filter(|(_, fitted)| fitted.moved)
+        .map(|(entry, _)| entry.first)
+        .collect();
     let named: Vec<(ByteRange, &str)> = keep_out
         .iter()
         .map(|kept| (kept.range, kept.reason.as_str()))
@@ -107,17 +129,18 @@ pub fn layout(
         alignment: &choice,
         table_end: room.end,
         partitions: &occupied,
+        moved: &moved,
         keep_out: &named,
         reserved_from: ground.limits.reserved_from,
         max_size: ground.limits.max_size,
     });
-    let layout = Layout {
+    let mut layout = Layout {
         table,
         table_reason,
         disk_id: named_id.unwrap_or_else(|| ids.disk(table)),
         logical_block: block,
         capacity: medium.sectors(),
-        notes: notes(&partitions, &places, &choice, block),
+        notes: notes(&partitions, &fitted, &choice, block),
         warnings: warnings(&partitions, table, &choice, intent, medium),
         alignment: choice,
         first_usable: room.first,
@@ -126,20 +149,23 @@ pub fn layout(
         keep_out,
         gaps,
         mkfs: Vec::new(),
+        advice: None,
     };
+    about_file_systems(&mut layout, medium, intent, &fitted);
     layout.check().map_err(PlanError::Inconsistent)?;
     Ok(layout)
 }
 
 /// The partitions asked for, or one over the whole device.
-fn wanted(medium: &Medium, intent: &Intent) -> Result<Vec<PartitionIntent>, PlanError> {
+fn wanted(
+    medium: &Medium,
+    choice: &AlignmentChoice,
+    intent: &Intent,
+) -> Result<Vec<PartitionIntent>, PlanError> {
     if intent.partitions.is_empty() {
-        let filesystem = if medium.capacity <= LARGEST_FAT16 {
-            FileSystem::Fat16
-        } else if medium.capacity <= LARGEST_FAT32 {
-            FileSystem::Fat32
-        } else {
-            FileSystem::ExFat
+        let filesystem = match intent.purpose {
+            Some(purpose) => advice::file_system(purpose, medium.capacity, choice, &medium.stick),
+            None => standard::file_system(medium.capacity),
         };
         return Ok(vec![PartitionIntent::new(PartitionSize::Rest, filesystem)]);
     }
@@ -359,12 +385,13 @@ fn mbr_limit(block: LogicalBlock) -> Bytes {
 fn entry(
     number: usize,
     wish: &PartitionIntent,
-    place: ByteRange,
+    fitted: &Fitted,
     table: TableKind,
     block: LogicalBlock,
     ids: IdSource,
 ) -> Result<Partition, PlanError> {
-    // The grid is a multiple of the logical block, so nothing is cut off.
+    let place = fitted.place;
+    // Grid and file systems keep to logical blocks, so nothing is cut off.
     let first = Lba(place.from.get() / block.bytes().get());
     let sectors = Sectors(place.length().get() / block.bytes().get());
     let kind = wish
@@ -396,7 +423,9 @@ fn entry(
         uuid: gpt.then(|| ids.partition(number)),
         filesystem: wish.filesystem,
         label: wish.label.clone(),
-        aligned_by: AlignedBy::Start,
+        format: fitted.fit.format.clone(),
+        alternative: None,
+        aligned_by: fitted.fit.aligned_by.clone(),
         bootable: wish.bootable && !gpt,
         attributes: if wish.bootable && gpt {
             LEGACY_BIOS_BOOTABLE
@@ -404,6 +433,68 @@ fn entry(
             0
         },
     })
+}
+
+/// What the layout says of its file systems: commands, notes, advice, and what does not suit.
+fn about_file_systems(layout: &mut Layout, medium: &Medium, intent: &Intent, fitted: &[Fitted]) {
+    let disk = medium.disk.as_deref().unwrap_or(UNKNOWN_DISK);
+    let block = layout.logical_block;
+    layout.mkfs = (1..=layout.partitions.len())
+        .filter_map(|number| mkfs(layout, number, disk))
+        .map(|command| command.line())
+        .collect();
+    for (index, (partition, fitted)) in layout.partitions.iter_mut().zip(fitted).enumerate() {
+        let number = index + 1;
+        layout.notes.extend(
+            fitted
+                .fit
+                .notes
+                .iter()
+                .map(|note| format!("partition {number}: {note}")),
+        );
+        if let Some(other) = &fitted.fit.alternative {
+            let node = partition_node(disk, number);
+            let first = Lba(other.start.get() / block.bytes().get());
+            let moved = Partition {
+                first,
+                ..partition.clone()
+            };
+            let line = command(&other.format, &moved, block, &node).line();
+            partition.alternative = Some(format!(
+                "{}: partition at sector {first}, {line}",
+                other.reason
+            ));
+        }
+        if let Some(Format {
+            inside: Inside::StartOnly(why),
+            ..
+        }) = &partition.format
+        {
+            layout.warnings.push(Warning {
+                code: "start_aligned_only".to_owned(),
+                text: format!("partition {number}: {}: {why}", partition.filesystem),
+            });
+        }
+        let (suits, reasons) = advice::judge(partition.filesystem, &medium.stick);
+        if suits == Suits::Badly {
+            layout.warnings.push(Warning {
+                code: "file_system_does_not_suit".to_owned(),
+                text: format!(
+                    "partition {number}: {} does not suit this stick: {}",
+                    partition.filesystem,
+                    reasons.join("; ")
+                ),
+            });
+        }
+    }
+    if medium.stick.measured || intent.purpose.is_some() {
+        layout.advice = Some(advice(
+            intent.purpose,
+            medium.capacity,
+            &layout.alignment,
+            &medium.stick,
+        ));
+    }
 }
 
 fn bytes(size: Size, block: LogicalBlock, what: &'static str) -> Result<Bytes, IntentError> {

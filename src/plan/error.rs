@@ -1,5 +1,6 @@
 //! Why no layout could be made: one line each, with what to do next.
 
+use super::filesystem::FitError;
 use super::ids::DiskId;
 use super::intent::IntentError;
 use super::layout::LayoutFault;
@@ -142,6 +143,14 @@ pub enum PlanError {
         id: DiskId,
         /// The table of the plan.
         table: TableKind,
+    },
+    /// A file system cannot have the size of its partition, or cannot be brought onto the grid.
+    #[error("partition {number}: {error}")]
+    FileSystem {
+        /// Its number, counted from 1.
+        number: usize,
+        /// What is wrong.
+        error: FitError,
     },
     /// The finished layout breaks its own rules: a fault of flashfit, found before anything is
     /// written.

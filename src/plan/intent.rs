@@ -3,6 +3,8 @@
 
 pub use super::label::LabelError;
 
+use super::filesystem::FatAreaChoice;
+use super::filesystem::advice::Purpose;
 use super::ids::DiskId;
 use super::label::check_label;
 use super::types::{FileSystem, PartitionType, TableKind};
@@ -15,7 +17,7 @@ pub struct Intent {
     /// Which table.
     pub table: TableChoice,
     /// The partitions in the order in which they lie on the medium. Empty: one partition over the
-    /// whole device: FAT16 up to 2 GiB, FAT32 up to 32 GiB, exFAT above.
+    /// whole device: what suits the purpose, else FAT16 up to 2 GiB, FAT32 up to 32 GiB, exFAT above.
     pub partitions: Vec<PartitionIntent>,
     /// A grid that overrides the one of the geometry.
     pub align: Option<Size>,
@@ -31,6 +33,10 @@ pub struct Intent {
     pub disk_id: DiskIdChoice,
     /// Derive identifiers from this text instead of from entropy.
     pub id_seed: Option<String>,
+    /// Whether FATs go into a special area of the stick.
+    pub fat_area: FatAreaChoice,
+    /// What the medium is for: picks the file system when no partition is named.
+    pub purpose: Option<Purpose>,
 }
 
 impl Intent {

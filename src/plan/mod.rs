@@ -18,6 +18,8 @@
 //! | `table_kind` | MBR or GPT? |
 //! | `table_room` | which sectors does the table leave? |
 //! | `placement` | where does each partition lie? |
+//! | `filesystem` | which parameters make the file system fit, and which one suits? |
+//! | `fitted` | where does it lie with its file system? |
 //! | `gaps` | why is the rest empty? |
 //! | `remarks` | what is worth telling? |
 //! | `ids` | which identifiers? |
@@ -28,6 +30,8 @@
 pub mod alignment;
 mod arrange;
 pub mod error;
+pub mod filesystem;
+mod fitted;
 mod gaps;
 pub mod guid;
 pub mod ids;

@@ -1,7 +1,11 @@
 //! What the words of the user mean for a layout.
 
-use crate::cli::{IntentArgs, TableChoice as TypedTable};
+use crate::cli::{
+    FatArea as TypedFatArea, IntentArgs, Purpose as TypedPurpose, TableChoice as TypedTable,
+};
 use crate::error::Error;
+use crate::plan::filesystem::FatAreaChoice;
+use crate::plan::filesystem::advice::Purpose;
 use crate::plan::intent::{
     DiskIdChoice, Intent, KeepOut, PartitionIntent, PartitionSize, TableChoice,
 };
@@ -54,6 +58,17 @@ pub fn intent(typed: &IntentArgs) -> Result<Intent, Error> {
         max_size: typed.max_size,
         disk_id,
         id_seed: typed.id_seed.clone(),
+        fat_area: match typed.fat_area {
+            TypedFatArea::Auto => FatAreaChoice::Auto,
+            TypedFatArea::Use => FatAreaChoice::Use,
+            TypedFatArea::Ignore => FatAreaChoice::Ignore,
+        },
+        purpose: typed.purpose.map(|purpose| match purpose {
+            TypedPurpose::Camera => Purpose::Camera,
+            TypedPurpose::Data => Purpose::Data,
+            TypedPurpose::LinuxRoot => Purpose::LinuxRoot,
+            TypedPurpose::Boot => Purpose::Boot,
+        }),
     })
 }
 
@@ -79,6 +94,7 @@ pub fn of_plan(error: &PlanError) -> Error {
         | PlanError::TooMany { .. }
         | PlanError::KeepOutOverTable { .. }
         | PlanError::KeepOutBeyondEnd { .. }
+        | PlanError::FileSystem { .. }
         | PlanError::WrongDiskId { .. } => Error::usage(error.to_string()),
     }
 }

@@ -9,7 +9,7 @@ use crate::cli::{Format, PlanArgs, PlanSource};
 use crate::device::SMALLEST_DEVICE;
 use crate::error::{Error, ExitCode};
 use crate::output::report::Report;
-use crate::output::{human, json, layout_json, layout_text, sfdisk};
+use crate::output::{human, json, layout_json, layout_text, mkfs, sfdisk};
 use crate::plan::{self, AlignmentChoice, Layout, Medium};
 use crate::topology::{Facts, Transport};
 use crate::units::{Bytes, LogicalBlock, Size};
@@ -47,7 +47,10 @@ pub fn plan(args: &PlanArgs) -> Result<ExitCode, Error> {
             "plan on the alignment above by leaving it out, or give --capacity and --erase-block",
         ));
     }
-    let medium = Medium::from_facts(&ground.facts).map_err(|error| of_plan(&error))?;
+    let mut medium = Medium::from_facts(&ground.facts).map_err(|error| of_plan(&error))?;
+    if let Some(report) = &ground.report {
+        medium = medium.with_geometry(&report.geometry, &ground.facts);
+    }
     if medium.capacity < SMALLEST_DEVICE {
         return Err(Error::failed(format!(
             "{} is too small for a layout, the least is {SMALLEST_DEVICE}",
@@ -61,7 +64,8 @@ pub fn plan(args: &PlanArgs) -> Result<ExitCode, Error> {
     };
     let layout =
         plan::layout(&medium, &ground.choice, &intent, entropy).map_err(|error| of_plan(&error))?;
-    print(text(&layout, args.format, ground.report.is_some()).as_bytes())?;
+    let disk = medium.disk.as_deref();
+    print(text(&layout, args.format, disk, ground.report.is_some()).as_bytes())?;
     Ok(ExitCode::Done)
 }
 
@@ -159,18 +163,20 @@ fn show_report(report: &Report, format: Format) -> Result<(), Error> {
     let text = human::summary(report);
     match format {
         Format::Table => print(format!("{text}\n").as_bytes()),
-        Format::Json | Format::Sfdisk => {
+        Format::Json | Format::Sfdisk | Format::Mkfs => {
             tell(&text);
             Ok(())
         }
     }
 }
 
-/// The layout as it was asked for. `behind_report` says that a report stands above it.
-fn text(layout: &Layout, format: Format, behind_report: bool) -> String {
+/// The layout as it was asked for. `disk` is the name of the disk, where it is known; `behind_report`
+/// says that a report stands above.
+fn text(layout: &Layout, format: Format, disk: Option<&str>, behind_report: bool) -> String {
     match format {
         Format::Json => layout_json::render(layout),
         Format::Sfdisk => sfdisk::render(layout),
+        Format::Mkfs => mkfs::render(layout, disk),
         Format::Table => {
             let title = if behind_report { "Layout\n\n" } else { "" };
             format!(
