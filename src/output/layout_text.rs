@@ -1,7 +1,7 @@
 //! A layout for people: a picture, a table, and every gap explained. ASCII only, so that it reads
 //! the same over a serial line.
 
-use crate::plan::filesystem::advice::Advice;
+use crate::plan::filesystem::advice::{Advice, Suits};
 use crate::plan::filesystem::{Format, Inside};
 use crate::plan::layout::{AlignedBy, GapKind, Layout, Partition};
 use crate::plan::types::type_name;
@@ -281,7 +281,10 @@ fn advise(advice: &Advice, text: &mut String) {
         &format!("What misalignment costs: {}.", advice.misalignment),
         text,
     );
-    for choice in &advice.choices {
+    // Before anything is known of the stick the lines would all say the same.
+    let judged = |suits: Suits| suits != Suits::Unknown;
+    let any = advice.choices.iter().any(|choice| judged(choice.suits));
+    for choice in advice.choices.iter().filter(|_| any) {
         let _ = writeln!(
             text,
             "  {:<6} {:<17} {}",

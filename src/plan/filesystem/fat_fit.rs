@@ -47,12 +47,14 @@ pub(super) fn fit(width: FatWidth, site: &Site<'_>) -> Result<Fit, FitError> {
         }
     }
     for cluster in &clusters {
-        if let Some(placed) = on_grid(width, site, *cluster) {
-            return Ok(finish(site, placed, AlignedBy::Start));
+        match on_grid(width, site, *cluster) {
+            OnGrid::Placed(placed) => return Ok(finish(site, placed, AlignedBy::Start)),
+            // A smaller cluster keeps the start on the grid.
+            OnGrid::TooFew => continue,
+            OnGrid::OutOfReach => {}
         }
         if let Some(placed) = backwards(width, site, *cluster) {
-            let far = placed.start != site.range.from;
-            let aligned_by = if far {
+            let aligned_by = if !site.starts.contains(placed.start) {
                 AlignedBy::DataArea {
                     reason: format!(
                         "the reserved sectors of FAT reach 65535 sectors far, not to the next boundary of {}; so the start is counted back from it",
@@ -65,11 +67,26 @@ pub(super) fn fit(width: FatWidth, site: &Site<'_>) -> Result<Fit, FitError> {
             return Ok(finish(site, placed, aligned_by));
         }
     }
+    for cluster in &clusters {
+        if let Some(placed) = backwards(width, site, *cluster) {
+            let reason = "a start on the grid leaves too few clusters, so it is counted back from the boundary where the data area begins".to_owned();
+            return Ok(finish(site, placed, AlignedBy::DataArea { reason }));
+        }
+    }
     Err(FitError::NoPlace {
         fs: word(width),
         size: site.size(),
         grid: site.boundaries,
     })
+}
+
+/// What a start on the grid leads to.
+enum OnGrid {
+    Placed(Placed),
+    /// A volume with too few clusters for its type.
+    TooFew,
+    /// No number of reserved sectors reaches a boundary.
+    OutOfReach,
 }
 
 fn word(width: FatWidth) -> FileSystem {
@@ -153,21 +170,27 @@ fn too_small(width: FatWidth, site: &Site<'_>) -> FitError {
 }
 
 /// A start on the grid, and the first boundary behind its FATs that the reserved sectors reach.
-fn on_grid(width: FatWidth, site: &Site<'_>, cluster: Bytes) -> Option<Placed> {
+fn on_grid(width: FatWidth, site: &Site<'_>, cluster: Bytes) -> OnGrid {
     let start = match standard::start(word(width), site) {
         Some(start) => start,
         None => site.range.from,
     };
     let wish = wish(width, site, start, cluster);
-    let nearest = shortest(&wish)?.data().to_bytes(site.block)?;
-    site.boundaries_from(start.checked_add(nearest)?)
-        .take(TRIES)
-        .take_while(|place| *place < site.range.to)
-        .find_map(|place| {
-            let data = Bytes(place.get() - start.get()).to_sectors(site.block)?;
-            reserve_up_to(&wish, data).filter(Fat::is_sound)
-        })
-        .map(|fat| Placed { start, fat })
+    let reached = || -> Option<Fat> {
+        let nearest = shortest(&wish)?.data().to_bytes(site.block)?;
+        site.boundaries_from(start.checked_add(nearest)?)
+            .take(TRIES)
+            .take_while(|place| *place < site.range.to)
+            .find_map(|place| {
+                let data = Bytes(place.get() - start.get()).to_sectors(site.block)?;
+                reserve_up_to(&wish, data)
+            })
+    };
+    match reached() {
+        Some(fat) if fat.is_sound() => OnGrid::Placed(Placed { start, fat }),
+        Some(_) => OnGrid::TooFew,
+        None => OnGrid::OutOfReach,
+    }
 }
 
 /// A start off the grid, so that the data area lies on the first boundary that leaves room for the
