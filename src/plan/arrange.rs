@@ -7,6 +7,7 @@ use super::filesystem::command::{command, mkfs, partition_node};
 use super::filesystem::{Format, Inside, standard};
 use super::fitted::{Fitted, Setting, Trouble, place_fitted};
 use super::gaps::{Boundaries, gaps};
+use super::gpt_shape::{GptShape, STANDARD_ENTRIES};
 use super::ids::IdSource;
 use super::intent::{
     DiskIdChoice, Intent, IntentError, PartitionIntent, PartitionSize, TableChoice, is_zero,
@@ -82,7 +83,17 @@ pub fn layout(
         return Err(PlanError::WrongDiskId { id, table });
     }
 
-    let room = table_room(table, block, medium.sectors()).ok_or_else(|| ground.no_room())?;
+    let shape = match table {
+        TableKind::Mbr => None,
+        TableKind::Gpt => Some(
+            GptShape::new(STANDARD_ENTRIES, block, medium.sectors())
+                .ok_or_else(|| ground.no_room())?,
+        ),
+    };
+    let room = shape
+        .map(|shape| shape.room(block))
+        .or_else(|| table_room(table, block, medium.sectors()))
+        .ok_or_else(|| ground.no_room())?;
     let filesystems: Vec<FileSystem> = partitions.iter().map(|p| p.filesystem).collect();
     let setting = Setting {
         block,
@@ -143,6 +154,7 @@ pub fn layout(
         notes: notes(&partitions, &fitted, &choice, block),
         warnings: warnings(&partitions, table, &choice, intent, medium),
         alignment: choice,
+        gpt: shape,
         first_usable: room.first,
         last_usable: Lba(room.end.get() - 1),
         partitions: entries,
