@@ -127,7 +127,7 @@ fn exchange_media_get_an_mbr_and_linux_disks_a_gpt() {
     assert_eq!(table(&["256MiB:fat32", "rest:ext4"]), TableKind::Mbr);
     assert_eq!(table(&["rest:ext4"]), TableKind::Gpt);
     assert_eq!(table(&["1GiB:swap", "rest:btrfs"]), TableKind::Gpt);
-    let five = ["8MiB:fat32", "8MiB", "8MiB", "8MiB", "rest"];
+    let five = ["8MiB:fat16", "8MiB", "8MiB", "8MiB", "rest"];
     assert_eq!(table(&five), TableKind::Gpt);
 }
 

@@ -7,8 +7,10 @@
 mod plan_support;
 
 use flashfit::output::{layout_json, layout_text};
+use flashfit::plan::filesystem::{Format, Inside};
 use flashfit::plan::intent::TableChoice;
 use flashfit::plan::intent::{Intent, KeepOut, PartitionIntent, PartitionSize};
+use flashfit::plan::layout::AlignedBy;
 use flashfit::plan::{FileSystem, Medium, PlanError, TableKind, alignment_of, layout};
 use flashfit::units::{Bytes, LogicalBlock, MIB, Size};
 use plan_support::*;
@@ -39,7 +41,10 @@ fn any_partition() -> impl Strategy<Value = String> {
     (
         0u8..4,
         1u64..3_000_000,
-        prop::sample::select(vec!["none", "fat32", "exfat", "ext4", "swap"]),
+        prop::sample::select(vec![
+            "none", "none", "fat16", "fat32", "exfat", "exfat", "ext4", "f2fs", "btrfs", "xfs",
+            "ntfs", "swap",
+        ]),
     )
         .prop_map(|(kind, size, fs)| match kind {
             0 => format!("{size}s:{fs}"),
@@ -129,7 +134,21 @@ proptest! {
         let mut last_end = 0;
         for p in &plan.partitions {
             let (from, to) = (p.first.get() * unit, p.end().get() * unit);
-            prop_assert_eq!((from - phase.get()) % grain.get(), 0, "start");
+            match &p.aligned_by {
+                AlignedBy::Start => {
+                    prop_assert_eq!((from - phase.get()) % grain.get(), 0, "start");
+                }
+                AlignedBy::DataArea { reason } => {
+                    prop_assert!(!reason.is_empty());
+                    let inside = p.format.as_ref().map(|format| &format.inside);
+                    prop_assert!(matches!(inside, Some(Inside::OnGrid(_))), "{:?}", p);
+                }
+            }
+            if let Some(Format { inside: Inside::OnGrid(offset), .. }) = &p.format {
+                let data = from + offset.get();
+                prop_assert_eq!((data - phase.get()) % size_unit.get(), 0, "data area");
+                prop_assert!(data < to, "data area");
+            }
             prop_assert_eq!((to - phase.get()) % size_unit.get(), 0, "end");
             prop_assert!(from >= MIB && from < to && from >= last_end);
             prop_assert!(p.end().get() <= sectors);
@@ -157,7 +176,14 @@ proptest! {
             if let PartitionSize::Exact(size) = p.size {
                 let asked = size.in_bytes(block).unwrap().get();
                 let given = plan.partitions[index].sectors.get() * unit;
-                prop_assert_eq!(given, asked.div_ceil(size_unit.get()) * size_unit.get());
+                let least = asked.div_ceil(size_unit.get()) * size_unit.get();
+                if p.filesystem.is_linux_only() && p.filesystem != FileSystem::Btrfs
+                    && p.filesystem != FileSystem::F2fs || p.filesystem == FileSystem::None {
+                    prop_assert_eq!(given, least);
+                } else {
+                    // The file system may move the start, and then the partition gets more.
+                    prop_assert!(given >= asked, "{given} of {asked}");
+                }
             }
         }
         pieces.extend(plan.gaps.iter().map(|gap| (gap.from.get(), gap.to.get())));

@@ -1,12 +1,9 @@
 //! The commands that make the file systems of a layout, as a script for a POSIX shell.
 
-use crate::plan::filesystem::command::{mkfs, partition_node};
+use crate::plan::filesystem::command::{UNKNOWN_DISK, mkfs, partition_node};
 use crate::plan::filesystem::{Format, Inside};
 use crate::plan::layout::Layout;
 use std::fmt::Write;
-
-/// What stands for the disk when its name is not known.
-pub const UNKNOWN_DISK: &str = "/dev/sdX";
 
 /// The script, with a final line break. `disk` is the whole disk; `None` when the plan was made from
 /// something that is none, such as numbers or an image file.

@@ -2,9 +2,7 @@
 
 use super::alignment::{AlignmentChoice, alignment_override};
 use super::error::PlanError;
-use super::filesystem::advice::{self, Suits, advice};
-use super::filesystem::command::{command, mkfs, partition_node};
-use super::filesystem::{Format, Inside, standard};
+use super::filesystem::{advice, standard};
 use super::fitted::{Fitted, Setting, Trouble, place_fitted};
 use super::gaps::{Boundaries, gaps};
 use super::gpt_shape::{GptShape, STANDARD_ENTRIES};
@@ -13,9 +11,10 @@ use super::intent::{
     DiskIdChoice, Intent, IntentError, PartitionIntent, PartitionSize, TableChoice, is_zero,
 };
 use super::label::{LabelError, check_gpt_name, check_label, gpt_name};
-use super::layout::{KeptOut, LEGACY_BIOS_BOOTABLE, Layout, Partition, Warning};
+use super::layout::{KeptOut, LEGACY_BIOS_BOOTABLE, Layout, Partition};
 use super::medium::Medium;
 use super::placement::{Field, Misfit, Want, free_pieces, merged, place};
+use super::recipes::about_file_systems;
 use super::remarks::{notes, warnings};
 use super::table_kind::{Circumstances, table_kind};
 use super::table_room::{MBR_SECTORS, TableRoom, table_room};
@@ -25,9 +24,6 @@ use crate::units::{ByteRange, Bytes, Lba, LogicalBlock, MIB, Sectors, Size};
 /// Nothing starts before 1 MiB: boot loaders live there by custom, and every partitioner of the
 /// last decade leaves it free.
 const EARLIEST: Bytes = Bytes(MIB);
-
-/// What stands for the disk in the commands of a layout when its name is not known.
-const UNKNOWN_DISK: &str = "/dev/sdX";
 
 /// Turn an intent into a layout.
 ///
@@ -445,68 +441,6 @@ fn entry(
             0
         },
     })
-}
-
-/// What the layout says of its file systems: commands, notes, advice, and what does not suit.
-fn about_file_systems(layout: &mut Layout, medium: &Medium, intent: &Intent, fitted: &[Fitted]) {
-    let disk = medium.disk.as_deref().unwrap_or(UNKNOWN_DISK);
-    let block = layout.logical_block;
-    layout.mkfs = (1..=layout.partitions.len())
-        .filter_map(|number| mkfs(layout, number, disk))
-        .map(|command| command.line())
-        .collect();
-    for (index, (partition, fitted)) in layout.partitions.iter_mut().zip(fitted).enumerate() {
-        let number = index + 1;
-        layout.notes.extend(
-            fitted
-                .fit
-                .notes
-                .iter()
-                .map(|note| format!("partition {number}: {note}")),
-        );
-        if let Some(other) = &fitted.fit.alternative {
-            let node = partition_node(disk, number);
-            let first = Lba(other.start.get() / block.bytes().get());
-            let moved = Partition {
-                first,
-                ..partition.clone()
-            };
-            let line = command(&other.format, &moved, block, &node).line();
-            partition.alternative = Some(format!(
-                "{}: partition at sector {first}, {line}",
-                other.reason
-            ));
-        }
-        if let Some(Format {
-            inside: Inside::StartOnly(why),
-            ..
-        }) = &partition.format
-        {
-            layout.warnings.push(Warning {
-                code: "start_aligned_only".to_owned(),
-                text: format!("partition {number}: {}: {why}", partition.filesystem),
-            });
-        }
-        let (suits, reasons) = advice::judge(partition.filesystem, &medium.stick);
-        if suits == Suits::Badly {
-            layout.warnings.push(Warning {
-                code: "file_system_does_not_suit".to_owned(),
-                text: format!(
-                    "partition {number}: {} does not suit this stick: {}",
-                    partition.filesystem,
-                    reasons.join("; ")
-                ),
-            });
-        }
-    }
-    if medium.stick.measured || intent.purpose.is_some() {
-        layout.advice = Some(advice(
-            intent.purpose,
-            medium.capacity,
-            &layout.alignment,
-            &medium.stick,
-        ));
-    }
 }
 
 fn bytes(size: Size, block: LogicalBlock, what: &'static str) -> Result<Bytes, IntentError> {

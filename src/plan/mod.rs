@@ -22,6 +22,7 @@
 //! | `filesystem` | which parameters make the file system fit, and which one suits? |
 //! | `fitted` | where does it lie with its file system? |
 //! | `gaps` | why is the rest empty? |
+//! | `recipes` | what is to be told of the file systems? |
 //! | `remarks` | what is worth telling? |
 //! | `ids` | which identifiers? |
 //! | `types` | which type code? |
@@ -42,6 +43,7 @@ mod label;
 pub mod layout;
 pub mod medium;
 pub mod placement;
+mod recipes;
 mod remarks;
 pub mod table_kind;
 pub mod table_room;

@@ -8,6 +8,7 @@
 //! | `examine` | how does a device become a report? |
 //! | `scan` | how is a device scanned? |
 //! | `intent` | what do the words of the user mean for a layout? |
+//! | `mkfs` | how are the file systems of a layout made and checked? |
 //! | `interrupt` | was Ctrl-C pressed? |
 //! | `progress` | how far is it? |
 //! | `read_file`, `write_file` | how do reports get in and out? |
@@ -21,6 +22,7 @@ mod examine;
 mod intent;
 mod interrupt;
 mod list;
+pub mod mkfs;
 mod plan;
 mod progress;
 mod read_file;

@@ -9,6 +9,9 @@ use super::{Format, Parameters};
 use crate::plan::layout::{Layout, Partition};
 use crate::units::{Bytes, KIB, LogicalBlock, MIB};
 
+/// What stands for the disk in commands when its name is not known.
+pub const UNKNOWN_DISK: &str = "/dev/sdX";
+
 /// A program that makes a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tool {
