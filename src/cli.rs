@@ -74,11 +74,13 @@ pub enum Command {
     ///
     /// Start and end of every partition are placed on the erase-block grid. The grid comes from a
     /// scan of DEVICE done now, from the report of an earlier one, or from your own numbers.
-    /// Prints what was found, the layout with every gap explained, and a script for sfdisk; writes
-    /// nothing to any device.
+    /// Prints what was found, the layout with every gap explained, the commands that make the file
+    /// systems so that their data lies on the grid too, which file systems suit the stick, and a script
+    /// for sfdisk; writes nothing to any device.
     #[command(after_help = "Examples:
   sudo flashfit plan /dev/sdX --fs exfat
   flashfit plan --report stick.json --partition 256MiB:fat32:BOOT --partition rest:ext4
+  flashfit plan --report stick.json --use data --format mkfs
   flashfit plan --capacity 31914983424B --erase-block 8MiB --format sfdisk")]
     Plan(Box<PlanArgs>),
     /// Print a completion script for a shell

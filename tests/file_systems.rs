@@ -400,13 +400,16 @@ fn the_advice_follows_the_number_of_open_units() {
         (2, 2, "f2fs", Suits::Badly),
         (3, 3, "exfat", Suits::Well),
         (3, 0, "f2fs", Suits::WithCare),
-        (5, 5, "ext4", Suits::WithCare),
-        (6, 6, "ext4", Suits::Well),
+        (3, 3, "ext4", Suits::WithCare),
+        (5, 5, "ext4", Suits::Well),
         (18, 16, "f2fs", Suits::Well),
         (18, 16, "btrfs", Suits::Well),
         (18, 0, "btrfs", Suits::Badly),
         (18, 0, "ntfs", Suits::Badly),
         (18, 16, "ntfs", Suits::Well),
+        (6, 6, "ntfs", Suits::WithCare),
+        (7, 7, "xfs", Suits::Badly),
+        (6, 6, "f2fs", Suits::WithCare),
     ] {
         assert_eq!(
             suits(linear, random, fs),
@@ -570,10 +573,74 @@ fn a_layout_file_with_other_parameters_contradicts_itself() {
         ("/partitions/0/format/parameters/width", "fat16".into()),
         ("/partitions/0/filesystem", "exfat".into()),
     ] {
+        // A data area that is said to be elsewhere, or parameters of another volume.
         let error = with(pointer, value).unwrap_err();
         assert!(
             error.contains("the parameters are not those of"),
             "{pointer}: {error}"
         );
     }
+}
+
+#[test]
+fn a_file_that_claims_an_aligned_data_area_must_tell_where_it_is() {
+    let plan = plan(CARD, Bytes::mib(12), &intent(&["rest:exfat"])).unwrap();
+    assert!(plan.partitions[0].aligned_by != AlignedBy::Start);
+    let mut file: serde_json::Value = serde_json::from_str(&layout_json::render(&plan)).unwrap();
+    file["partitions"][0]
+        .as_object_mut()
+        .unwrap()
+        .remove("format");
+    let error = layout_json::parse(&file.to_string())
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("does not tell where that is"), "{error}");
+}
+
+#[test]
+fn exfat_can_be_kept_out_of_or_forced_into_an_area() {
+    let wish = |choice| Intent {
+        fat_area: choice,
+        ..intent(&["rest:exfat"])
+    };
+    let stick = with_zone(8_019_509_248, 0, 4, ZoneKind::Slower);
+    let start = |choice| {
+        on(&stick, Bytes::mib(4), Bytes::ZERO, &wish(choice))
+            .unwrap()
+            .partitions[0]
+            .first
+            .get()
+    };
+    assert_eq!(start(FatAreaChoice::Auto), 8192);
+    // FAT at 3 MiB, heap at 4 MiB.
+    assert_eq!(start(FatAreaChoice::Use), 4096);
+    let large = with_zone(1 << 40, 0, 4, ZoneKind::Faster);
+    let error = on(
+        &large,
+        Bytes::mib(4),
+        Bytes::ZERO,
+        &wish(FatAreaChoice::Use),
+    )
+    .unwrap_err();
+    assert!(error.to_string().contains("--fat-area auto"), "{error}");
+    assert!(
+        on(
+            &large,
+            Bytes::mib(4),
+            Bytes::ZERO,
+            &wish(FatAreaChoice::Auto)
+        )
+        .is_ok()
+    );
+}
+
+#[test]
+fn boot_sectors_far_out_note_no_hidden_sectors_that_do_not_fit() {
+    let wish = plan_support::with_table(
+        flashfit::plan::TableKind::Gpt,
+        &["3TiB:ext4", "8GiB:fat32", "rest"],
+    );
+    let plan = plan(4 << 40, Bytes::mib(4), &wish).unwrap();
+    assert!(plan.partitions[1].first.get() > u64::from(u32::MAX));
+    assert!(plan.mkfs[1].contains(" -h 0 /dev/sdX2"), "{}", plan.mkfs[1]);
 }

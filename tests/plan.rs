@@ -292,7 +292,7 @@ fn the_same_seed_gives_the_same_layout_and_entropy_another() {
 
 #[test]
 fn an_alignment_off_the_erase_block_is_followed_and_warned_about() {
-    let mut wish = with_table(TableKind::Mbr, &["rest:exfat"]);
+    let mut wish = with_table(TableKind::Mbr, &["rest:ext4"]);
     wish.align = Some("192KiB".parse().unwrap());
     let plan = plan(16_012_804_096, Bytes::mib(4), &wish).unwrap();
     // The first multiple of 192 KiB from 1 MiB on.

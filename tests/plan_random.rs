@@ -220,3 +220,28 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn most_random_wishes_lead_to_a_layout() {
+    use proptest::strategy::ValueTree;
+    let mut runner = prop::test_runner::TestRunner::deterministic();
+    let mut some = |_| {
+        let medium = any_medium().new_tree(&mut runner).unwrap().current();
+        let (erase_block, _) = any_erase_block().new_tree(&mut runner).unwrap().current();
+        let wish = any_intent().new_tree(&mut runner).unwrap().current();
+        let facts = facts(medium.capacity.get(), medium.logical_block);
+        let choice = alignment_of(erase_block, Bytes::ZERO, &facts).unwrap();
+        layout(&medium, &choice, &wish, ENTROPY)
+    };
+    let made = (0..400).filter_map(|n| some(n).ok()).collect::<Vec<_>>();
+    let off_grid = made.iter().flat_map(|plan| &plan.partitions);
+    let off_grid = off_grid
+        .filter(|p| p.aligned_by != AlignedBy::Start)
+        .count();
+    // Else the rules above were hardly tried.
+    assert!(
+        made.len() > 80 && off_grid > 40,
+        "{} {off_grid}",
+        made.len()
+    );
+}

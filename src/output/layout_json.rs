@@ -422,6 +422,12 @@ impl Entry {
                 ));
             }
         };
+        if aligned_by != AlignedBy::Start && self.format.is_none() {
+            return Err(wrong(
+                "partitions.format",
+                "the partition is aligned by its data area, and the file does not tell where that is",
+            ));
+        }
         Ok(Partition {
             first: self.first_lba,
             sectors: self.sectors,

@@ -164,7 +164,7 @@ pub fn command(
             }
             add(&["-g", &format!("{HEADS}/{SECTORS_PER_TRACK}")]);
             add(&["-R", &fat.reserved.to_string()]);
-            add(&["-h", &partition.first.to_string()]);
+            add(&["-h", &hidden(partition)]);
             (MKFS_FAT, "-n")
         }
         Parameters::ExFat(exfat) => {
@@ -223,7 +223,7 @@ pub fn command(
             add(&["-Q", "-F", "-q"]);
             add(&["-c", &ntfs.cluster.get().to_string()]);
             add(&["-s", &sector.to_string()]);
-            add(&["-p", &partition.first.to_string()]);
+            add(&["-p", &hidden(partition)]);
             add(&["-H", "255", "-S", "63"]);
             (MKNTFS, "-L")
         }
@@ -240,6 +240,13 @@ pub fn command(
         tool,
         arguments: words,
     }
+}
+
+/// Sectors in front of a partition, as boot sectors note them: in 32 bits, else 0, which boot code
+/// takes for "not told".
+fn hidden(partition: &Partition) -> String {
+    let first = partition.first.get();
+    u32::try_from(first).unwrap_or(0).to_string()
 }
 
 /// A size with one of two units, or in bytes.

@@ -78,11 +78,13 @@ pub(super) fn start(fs: FileSystem, site: &Site<'_>) -> Option<Bytes> {
     (fs == FileSystem::Fat32 && fits(&row, site)).then_some(row.unit)
 }
 
-/// The row, when this is the only or first partition of a card and the factory would have put the
-/// same file system there.
+/// The row, when this is the first partition of a card and the factory would have put the same file
+/// system there. Not for FAT16, where the specification counts in 64 KiB and without rounding FATs
+/// to clusters, which mkfs.fat does.
 pub(super) fn row_for(fs: FileSystem, site: &Site<'_>) -> Option<Standard> {
     let row = of(site.range.to)?;
-    (site.stick.card && row.fs == Some(fs) && site.floor <= row.unit).then_some(row)
+    let counted = matches!(fs, FileSystem::Fat32 | FileSystem::ExFat) && row.fs == Some(fs);
+    (counted && site.stick.card && site.floor <= row.unit).then_some(row)
 }
 
 /// Whether both places of the factory layout, start and data, are on the grid.
@@ -101,14 +103,9 @@ pub(super) fn fits(row: &Standard, site: &Site<'_>) -> bool {
 pub(super) fn site<'a>(fs: FileSystem, site: &Site<'a>) -> Option<Site<'a>> {
     let row = row_for(fs, site)?;
     let grid = Alignment::new(row.unit, Bytes::ZERO)?;
-    let first = match fs {
-        // FAT16: the partition starts where its data area falls on a boundary unit.
-        FileSystem::Fat16 => grid.up(site.floor)?,
-        _ => row.unit,
-    };
-    (first < site.range.to).then(|| Site {
+    (row.unit < site.range.to).then(|| Site {
         range: ByteRange {
-            from: first,
+            from: row.unit,
             to: site.range.to,
         },
         starts: grid,
