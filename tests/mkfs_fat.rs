@@ -203,8 +203,14 @@ fn the_arithmetic_is_that_of_mkfs_fat_for_any_size_and_options() {
             continue;
         }
         let volume = Volume::new(sectors * sector, LogicalBlock::B512);
+        // Without -r mkfs.fat takes fewer entries for the sizes of old floppy disks.
+        let root = if width == FatWidth::Fat32 {
+            ""
+        } else {
+            "-r 512 "
+        };
         let words = format!(
-            "-F {} -S {sector} -s {per_cluster} -f {fats} -g 255/32 -R {reserved} -h 8192",
+            "{root}-F {} -S {sector} -s {per_cluster} -f {fats} -g 255/32 -R {reserved} -h 8192",
             width.bits()
         );
         let mut arguments: Vec<String> = words.split(' ').map(str::to_owned).collect();

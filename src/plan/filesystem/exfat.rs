@@ -22,8 +22,8 @@ const BOOT_SECTORS: u64 = 24;
 /// Bytes of an entry of the FAT.
 const ENTRY: u64 = 4;
 
-/// The values of `-b` that are tried: from 64 KiB, below which the boot region alone is larger on
-/// 4096-byte sectors, up to the largest boundary unit of the SD specification.
+/// The values of `-b` that are tried: from 128 KiB, which holds the boot region of 4096-byte
+/// sectors too, up to the largest boundary unit of the SD specification.
 const BOUNDARIES: std::ops::RangeInclusive<u32> = 17..=26;
 
 /// How many boundaries are tried for the heap.
@@ -62,9 +62,16 @@ pub fn volume(site: &Site<'_>, size: Bytes, boundary: Bytes, cluster: Bytes) -> 
     let sector = site.block.bytes().get();
     let (boundary_bytes, cluster_bytes) = (boundary.get(), cluster.get());
     let fat_offset = (BOOT_SECTORS * sector).next_multiple_of(boundary_bytes);
-    // The length covers a heap as large as the whole partition, in whole clusters.
-    let fat = ((size.get() / cluster_bytes + 2) * ENTRY).next_multiple_of(cluster_bytes);
+    // The length covers a heap as large as the whole partition, in whole clusters. 1.2.0 leaves out
+    // the two entries that stand for no cluster; where counting them would move the heap, another
+    // boundary is the better choice.
+    let entries = size.get() / cluster_bytes;
+    let fat = (entries * ENTRY).next_multiple_of(cluster_bytes);
+    let with_all = ((entries + 2) * ENTRY).next_multiple_of(cluster_bytes);
     let heap = (fat_offset + fat).next_multiple_of(boundary_bytes);
+    if heap != (fat_offset + with_all).next_multiple_of(boundary_bytes) {
+        return None;
+    }
     let clusters = size.get().checked_sub(heap)? / cluster_bytes;
     (LEAST_CLUSTERS..=MOST_CLUSTERS)
         .contains(&clusters)
