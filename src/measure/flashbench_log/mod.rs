@@ -138,7 +138,7 @@ pub struct FindFatLine {
 /// A text without any flashbench result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "no flashbench results in it: give the output of 'flashbench -a', '-O' or '-f', or a samples file"
+    "no flashbench results in it: give the output of 'flashbench -a', '-O' or '-f',"
 )]
 pub struct NoMeasurement;
 
