@@ -451,6 +451,31 @@ fn a_file_that_claims_an_aligned_data_area_must_tell_where_it_is() {
 }
 
 #[test]
+fn exfat_follows_boundaries_that_begin_at_an_odd_place() {
+    let medium = plan_support::medium(CARD);
+    for phase in [36, 512, 1060] {
+        let wish = intent(&["rest:exfat"]);
+        let plan = on(&medium, Bytes::mib(6), Bytes::kib(phase), &wish).unwrap();
+        let Parameters::ExFat(made) = plan.partitions[0].format.as_ref().unwrap().parameters else {
+            panic!();
+        };
+        let heap = plan.partitions[0].first.get() + made.heap_offset.get();
+        assert_eq!(heap * 512 % (6 * MIB), phase * 1024, "{phase} KiB");
+    }
+}
+
+#[test]
+fn a_second_exfat_partition_grows_until_its_heap_has_a_boundary() {
+    let wish = intent(&["512MiB:ext4", "12MiB:exfat", "rest"]);
+    let plan = plan(CARD, Bytes::mib(12), &wish).unwrap();
+    let length = plan.byte_range(&plan.partitions[1]).length();
+    assert!(
+        length >= Bytes::mib(12) && length <= Bytes::mib(24),
+        "{length}"
+    );
+}
+
+#[test]
 fn exfat_can_be_kept_out_of_or_forced_into_an_area() {
     let wish = |choice| Intent {
         fat_area: choice,

@@ -22,9 +22,15 @@ const BOOT_SECTORS: u64 = 24;
 /// Bytes of an entry of the FAT.
 const ENTRY: u64 = 4;
 
-/// The values of `-b` that are tried: from 128 KiB, which holds the boot region of 4096-byte
-/// sectors too, up to the largest boundary unit of the SD specification.
-const BOUNDARIES: std::ops::RangeInclusive<u32> = 17..=26;
+/// The values of `-b` that are tried, as powers of two: from 128 KiB, which holds the boot region of
+/// 4096-byte sectors too, up to the largest boundary unit of the SD specification.
+const COARSE: std::ops::RangeInclusive<u32> = 17..=26;
+
+/// Tried when none of those leads onto the grid: where boundaries begin at an odd place.
+const FINE: std::ops::RangeInclusive<u32> = 12..=16;
+
+/// Below this hardly anything is left beside boot region and FAT.
+const LEAST: Bytes = Bytes::mib(2);
 
 /// How many boundaries are tried for the heap.
 const TRIES: usize = 16;
@@ -96,12 +102,14 @@ struct Placed {
 /// Fit exFAT.
 pub(super) fn fit(site: &Site<'_>) -> Result<Fit, FitError> {
     let cluster = cluster::exfat(site.size(), site.erase_block, site.stick);
-    let small = FitError::TooSmall {
-        fs: FileSystem::ExFat,
-        size: site.size(),
-        least: Bytes(2 * site.boundaries.grain().get().max(Bytes::mib(4).get())),
-        way_out: "use fat16, or make the partition larger",
-    };
+    if site.size() < LEAST {
+        return Err(FitError::TooSmall {
+            fs: FileSystem::ExFat,
+            size: site.size(),
+            least: LEAST,
+            way_out: "use fat16, or make the partition larger",
+        });
+    }
     let areas = areas(site);
     if let Some((placed, area)) = areas
         .iter()
@@ -126,7 +134,14 @@ pub(super) fn fit(site: &Site<'_>) -> Result<Fit, FitError> {
     if let Some(placed) = factory(site, cluster).or_else(|| on_grid(site, cluster)) {
         return Ok(finish(site, placed, String::new()));
     }
-    let placed = shifted(site, cluster).ok_or(small)?;
+    let placed = [COARSE, FINE]
+        .into_iter()
+        .find_map(|powers| shifted(site, powers, cluster))
+        .ok_or(FitError::NoPlace {
+            fs: FileSystem::ExFat,
+            size: site.size(),
+            grid: site.boundaries,
+        })?;
     let why = format!(
         "mkfs.exfat takes powers of two only, so the start is chosen to bring the cluster heap onto the grid of {}",
         site.boundaries
@@ -134,9 +149,12 @@ pub(super) fn fit(site: &Site<'_>) -> Result<Fit, FitError> {
     Ok(finish(site, placed, why))
 }
 
-fn boundaries(site: &Site<'_>) -> impl Iterator<Item = Bytes> + use<> {
+fn boundaries(
+    site: &Site<'_>,
+    powers: std::ops::RangeInclusive<u32>,
+) -> impl Iterator<Item = Bytes> + use<> {
     let page = site.stick.page;
-    BOUNDARIES
+    powers
         .map(|power| Bytes(1 << power))
         // The FAT shall begin on a page.
         .filter(move |b| page.is_none_or(|page| page > *b || b.is_multiple_of(page)))
@@ -163,14 +181,18 @@ fn factory(site: &Site<'_>, cluster: Bytes) -> Option<Placed> {
 /// A start on the grid of starts; of several boundaries the one with the earliest heap, and of
 /// those the largest, which keeps the FAT apart.
 fn on_grid(site: &Site<'_>, cluster: Bytes) -> Option<Placed> {
-    boundaries(site)
+    boundaries(site, COARSE)
         .filter_map(|boundary| at(site, site.range.from, boundary, cluster))
         .min_by_key(|placed| (placed.heap, std::cmp::Reverse(placed.made.boundary)))
 }
 
 /// A start anywhere behind the floor, chosen by the heap.
-fn shifted(site: &Site<'_>, cluster: Bytes) -> Option<Placed> {
-    boundaries(site)
+fn shifted(
+    site: &Site<'_>,
+    powers: std::ops::RangeInclusive<u32>,
+    cluster: Bytes,
+) -> Option<Placed> {
+    boundaries(site, powers)
         .filter_map(|boundary| first_heap(site, boundary, cluster))
         .min_by_key(|placed| (placed.heap, std::cmp::Reverse(placed.made.boundary)))
 }
@@ -207,7 +229,7 @@ fn with_heap_at(site: &Site<'_>, heap: Bytes, boundary: Bytes, cluster: Bytes) -
 /// FAT inside the area, heap on the first boundary behind it.
 fn in_area(site: &Site<'_>, cluster: Bytes, area: ByteRange) -> Option<Placed> {
     let heap = site.boundaries.up(area.to)?;
-    boundaries(site)
+    boundaries(site, COARSE)
         .filter_map(|boundary| with_heap_at(site, heap, boundary, cluster))
         .filter(|placed| {
             let from = placed.made.fat_offset.to_bytes(site.block);
