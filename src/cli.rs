@@ -81,6 +81,20 @@ pub enum Command {
   flashfit plan --report stick.json --partition 256MiB:fat32:BOOT --partition rest:ext4
   flashfit plan --capacity 31914983424B --erase-block 8MiB --format sfdisk")]
     Plan(Box<PlanArgs>),
+    /// Check whether the partitions on a device fit it. Writes nothing
+    ///
+    /// Reads the partition table (MBR or GPT, both copies) and the first sectors of every file
+    /// system, and says for each partition whether it lies on the erase-block grid. Where the file
+    /// system is known its data area decides, not the start of the partition. Says what it costs
+    /// when it does not, names the nearest good starts, and tells what contradicts what: copies that
+    /// differ, partitions that overlap or pass the end, remains of former tables and file systems.
+    ///
+    /// Without --report and --erase-block the grid is what the card or the kernel reports; when they
+    /// report nothing, it is a precaution by capacity.
+    #[command(after_help = "Examples:
+  sudo flashfit check /dev/sdX --report stick.json
+  flashfit check card.img --erase-block 4MiB --json")]
+    Check(CheckArgs),
     /// Print a completion script for a shell
     #[command(after_help = "Example:
   flashfit completions bash > ~/.local/share/bash-completion/completions/flashfit")]
@@ -235,6 +249,56 @@ impl PlanArgs {
             // The fields are private: only the parser makes this type, and its group "source" and
             // the requirement of --erase-block by --capacity leave no fourth case.
             _ => unreachable!("the parser demands a source"),
+        }
+    }
+}
+
+/// Options of `check`.
+#[derive(Clone, Debug, PartialEq, Eq, Args)]
+pub struct CheckArgs {
+    /// Block device, image file, or sim:NAME
+    pub device: String,
+    /// Take the grid from FILE, which scan --report or analyze --report wrote
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// Erase block of the device; need not be a power of two
+    #[arg(long, value_name = "SIZE", conflicts_with = "report", value_parser = values::positive_size)]
+    erase_block: Option<Size>,
+    /// Where the first erase-block boundary lies, when it is not at the start of the device
+    #[arg(long, value_name = "SIZE", requires = "erase_block", conflicts_with = "report",
+        value_parser = values::size)]
+    phase: Option<Size>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Where `check` takes the grid from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckGeometry<'a> {
+    /// What card or kernel report, else a precaution.
+    Reported,
+    /// A saved report.
+    Report(&'a Path),
+    /// Numbers given by hand.
+    Given {
+        /// The erase block.
+        erase_block: Size,
+        /// Its first boundary, when given.
+        phase: Option<Size>,
+    },
+}
+
+impl CheckArgs {
+    /// Where the grid comes from.
+    pub fn geometry(&self) -> CheckGeometry<'_> {
+        match (&self.report, self.erase_block) {
+            (Some(report), _) => CheckGeometry::Report(report),
+            (None, Some(erase_block)) => CheckGeometry::Given {
+                erase_block,
+                phase: self.phase,
+            },
+            (None, None) => CheckGeometry::Reported,
         }
     }
 }

@@ -1,5 +1,8 @@
 //! Values in, text out. One format, one file; nothing here prints.
 
+pub mod check;
+pub mod check_json;
+pub mod check_text;
 pub mod devices;
 pub mod human;
 pub mod json;

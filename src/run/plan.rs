@@ -94,7 +94,7 @@ impl Ground {
 }
 
 /// A report from a file.
-fn saved(path: &Path) -> Result<Report, Error> {
+pub(super) fn saved(path: &Path) -> Result<Report, Error> {
     let bytes = read(path)?;
     let text = String::from_utf8_lossy(&bytes);
     let report = json::parse(&text)
