@@ -332,6 +332,10 @@ pub struct IntentArgs {
     /// Use no more than this much of the device
     #[arg(long, value_name = "SIZE", value_parser = values::positive_size)]
     pub max_size: Option<Size>,
+    /// The board that boots from it: leaves its loader alone, and takes table and first partition
+    /// that its ROM understands
+    #[arg(long, value_name = "BOARD", value_enum, default_value_t = BootChoice::Generic)]
+    pub boot: BootChoice,
     /// Disk identifier: random, 0x and eight hex digits for MBR, or a UUID for GPT
     #[arg(long, value_name = "ID", default_value = "random")]
     pub disk_id: String,
@@ -354,6 +358,28 @@ pub enum TableChoice {
     Gpt,
 }
 
+/// Boards with wishes of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BootChoice {
+    /// None: data media, and PCs
+    Generic,
+    /// Raspberry Pi up to 3: MBR, FAT32 first
+    RaspberryPi,
+    /// Raspberry Pi 4 and later: FAT first
+    #[value(name = "raspberry-pi-4")]
+    RaspberryPi4,
+    /// Allwinner: loader at 8 KiB; a GPT has 56 entries
+    Allwinner,
+    /// Rockchip: loaders from 32 KiB to 16 MiB; GPT
+    Rockchip,
+    /// NXP i.MX 6 and 7: loader at 1 KiB; MBR
+    Imx6,
+    /// NXP i.MX 8 and 9: loader from 32 KiB to 8 MiB
+    Imx8,
+    /// TI AM335x: loaders from 128 KiB to 4 MiB; FAT first
+    Am335x,
+}
+
 /// What `plan` prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
@@ -363,6 +389,10 @@ pub enum Format {
     Json,
     /// The script for sfdisk alone, in sectors
     Sfdisk,
+    /// A shell script for sgdisk; GPT only
+    Sgdisk,
+    /// A shell script for parted, as far as its commands reach
+    Parted,
 }
 
 /// Shells with completions.

@@ -8,5 +8,8 @@ pub mod human;
 pub mod json;
 pub mod layout_json;
 pub mod layout_text;
+pub mod parted;
 pub mod report;
+mod script;
 pub mod sfdisk;
+pub mod sgdisk;

@@ -9,7 +9,7 @@ use crate::cli::{Format, PlanArgs, PlanSource};
 use crate::device::SMALLEST_DEVICE;
 use crate::error::{Error, ExitCode};
 use crate::output::report::Report;
-use crate::output::{human, json, layout_json, layout_text, sfdisk};
+use crate::output::{human, json, layout_json, layout_text, parted, sfdisk, sgdisk};
 use crate::plan::{self, AlignmentChoice, Layout, Medium};
 use crate::topology::{Facts, Transport};
 use crate::units::{Bytes, LogicalBlock, Size};
@@ -61,7 +61,7 @@ pub fn plan(args: &PlanArgs) -> Result<ExitCode, Error> {
     };
     let layout =
         plan::layout(&medium, &ground.choice, &intent, entropy).map_err(|error| of_plan(&error))?;
-    print(text(&layout, args.format, ground.report.is_some()).as_bytes())?;
+    print(text(&layout, args.format, ground.report.is_some())?.as_bytes())?;
     Ok(ExitCode::Done)
 }
 
@@ -159,7 +159,7 @@ fn show_report(report: &Report, format: Format) -> Result<(), Error> {
     let text = human::summary(report);
     match format {
         Format::Table => print(format!("{text}\n").as_bytes()),
-        Format::Json | Format::Sfdisk => {
+        Format::Json | Format::Sfdisk | Format::Sgdisk | Format::Parted => {
             tell(&text);
             Ok(())
         }
@@ -167,10 +167,16 @@ fn show_report(report: &Report, format: Format) -> Result<(), Error> {
 }
 
 /// The layout as it was asked for. `behind_report` says that a report stands above it.
-fn text(layout: &Layout, format: Format, behind_report: bool) -> String {
-    match format {
+fn text(layout: &Layout, format: Format, behind_report: bool) -> Result<String, Error> {
+    let text = match format {
         Format::Json => layout_json::render(layout),
         Format::Sfdisk => sfdisk::render(layout),
+        Format::Sgdisk => {
+            sgdisk::render(layout).map_err(|error| Error::usage(error.to_string()))?
+        }
+        Format::Parted => {
+            parted::render(layout).map_err(|error| Error::usage(error.to_string()))?
+        }
         Format::Table => {
             let title = if behind_report { "Layout\n\n" } else { "" };
             format!(
@@ -179,5 +185,6 @@ fn text(layout: &Layout, format: Format, behind_report: bool) -> String {
                 sfdisk::render(layout)
             )
         }
-    }
+    };
+    Ok(text)
 }
