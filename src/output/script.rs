@@ -54,11 +54,13 @@ pub(super) fn head(layout: &Layout, tool: &str, text: &mut String) {
 }
 
 /// The device, and whether it is the one: sectors of another size would put everything elsewhere.
+/// Names are UTF-8 whatever the locale of the user.
 pub(super) fn device(layout: &Layout, text: &mut String) {
     let block = layout.logical_block.bytes().get();
     let _ = write!(
         text,
         "set -eu\n\
+         export LC_ALL=C.UTF-8\n\
          device=${{1:?name the device}}\n\
          if [ -b \"$device\" ] && [ \"$(blockdev --getss \"$device\")\" != {block} ]; then\n    \
          echo \"$device does not have sectors of {block} bytes\" >&2\n    \

@@ -81,7 +81,7 @@ fn of_partition(number: usize, partition: &Partition) -> Vec<String> {
     words
 }
 
-/// Whether sgdisk stores the name as it is: it decodes what is beyond ASCII by the locale.
+/// Whether sgdisk stores the name as it is: it cuts names at a colon.
 fn storable(name: &str) -> bool {
-    name.is_ascii()
+    !name.contains(':')
 }
