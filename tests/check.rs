@@ -176,6 +176,29 @@ fn a_medium_beyond_2_tib_with_an_mbr_loses_its_end() {
 }
 
 #[test]
+fn a_card_with_fat32_by_the_same_rule_is_recognised_and_any_other_is_not() {
+    if !(need("sfdisk") && need("mkfs.fat")) {
+        return;
+    }
+    let size = 7_902_068_736 / MIB * MIB;
+    for (reserved, recognised) in [(None, false), (Some(()), true)] {
+        let image = Image::with(size, "label: dos\nstart=8192,type=b\n");
+        let words = ["-F", "32", "-s", "64", "-g", "255/63", "-h", "8192"];
+        image.make_fs(4 * MIB, size - 4 * MIB, "mkfs.fat", &words);
+        if reserved.is_some() {
+            // The number of reserved sectors makes the clusters begin on a multiple of 4 MiB.
+            let fat = image.read(4 * MIB + 0x24, 4);
+            let fats = 2 * u32::from_le_bytes(fat.try_into().unwrap());
+            let reserved = u16::try_from(8192 - fats % 8192).unwrap();
+            image.write(4 * MIB + 0x0e, &reserved.to_le_bytes());
+        }
+        let json = image.json("4MiB");
+        let notes = codes(&json, "note");
+        assert_eq!(notes.contains(&"sd_factory_layout".to_owned()), recognised);
+    }
+}
+
+#[test]
 fn the_grid_comes_from_a_report_or_else_from_what_is_reported_or_a_precaution() {
     if !need("sfdisk") {
         return;

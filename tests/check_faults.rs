@@ -205,6 +205,45 @@ fn partitions_that_overlap_or_pass_the_end_are_found() {
 }
 
 #[test]
+fn a_gpt_partition_outside_the_usable_sectors_is_found() {
+    if !need("sfdisk") {
+        return;
+    }
+    let script = "label: gpt\nfirst-lba: 34\nstart=8192,size=8192,type=L\n";
+    for (field, value, codes) in [
+        (40, 8192u64, &[] as &[&str]),
+        (40, 8193, &["outside_usable"]),
+        (48, 16382, &["outside_usable"]),
+        (48, 16383, &[]),
+    ] {
+        let image = Image::with(64 * MIB, script);
+        let mut header = image.read(512, 92);
+        header[field..field + 8].copy_from_slice(&value.to_le_bytes());
+        header[16..20].fill(0);
+        let crc = crc32(&header);
+        header[16..20].copy_from_slice(&crc.to_le_bytes());
+        image.write(512, &header);
+        assert_codes(&image.json("4MiB"), codes, &[]);
+    }
+}
+
+/// The checksum of a header, bit by bit.
+fn crc32(bytes: &[u8]) -> u32 {
+    let mut crc = u32::MAX;
+    for byte in bytes {
+        crc ^= u32::from(*byte);
+        for _ in 0..8 {
+            crc = if crc & 1 == 1 {
+                crc >> 1 ^ 0xedb8_8320
+            } else {
+                crc >> 1
+            };
+        }
+    }
+    !crc
+}
+
+#[test]
 fn a_file_system_larger_than_its_partition_is_found() {
     if !(need("sfdisk") && need("mkfs.ext4")) {
         return;

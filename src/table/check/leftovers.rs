@@ -1,9 +1,9 @@
 //! Marks outside all partitions that other systems would recognise.
 
-use super::super::read::contents::Contents;
+use super::super::read::contents::{Contents, SectorZero};
 use super::super::read::signatures::{Signature, SignatureKind};
 use super::Finding;
-use crate::units::{ByteRange, Bytes};
+use crate::units::{ByteRange, Bytes, LogicalBlock};
 
 pub(super) fn findings(contents: &Contents, out: &mut Vec<Finding>) {
     let installer = is_installer(contents);
@@ -64,9 +64,15 @@ fn is_explained(mark: &Signature, contents: &Contents) -> bool {
         .filesystem
         .is_some_and(|found| mark.name.starts_with(found.kind.name()));
     // In sector 0 beside a table it is reported as an old boot sector.
-    let boot_sector = mark.at < contents.logical_block.bytes();
+    let told = matches!(
+        contents.sector_zero,
+        SectorZero::Table {
+            boot_sector: true,
+            ..
+        }
+    );
     match contents.table {
-        Some(_) => of_file_system && boot_sector,
+        Some(_) => told && mark.at < LogicalBlock::B512.bytes(),
         None => of_file_system || contents.filesystem.is_none(),
     }
 }

@@ -6,9 +6,9 @@ use crate::plan::TableKind;
 use crate::units::{ByteRange, Bytes};
 
 pub(super) fn findings(contents: &Contents, out: &mut Vec<Finding>) {
-    let usable = usable(contents);
+    let room = room(contents);
     for partition in &contents.partitions {
-        bounds(partition, contents, usable, out);
+        bounds(partition, contents, room, out);
         inside(partition, contents, out);
     }
     overlaps(&contents.partitions, out);
@@ -20,9 +20,16 @@ pub(super) fn findings(contents: &Contents, out: &mut Vec<Finding>) {
     }
 }
 
-/// What the table leaves for partitions.
-fn usable(contents: &Contents) -> ByteRange {
-    let table = contents
+/// Where the table ends, and what it leaves for partitions.
+#[derive(Clone, Copy)]
+struct Room {
+    /// The first byte behind the table in front.
+    table_end: Bytes,
+    usable: ByteRange,
+}
+
+fn room(contents: &Contents) -> Room {
+    let of_gpt = contents
         .table
         .filter(|table| table.kind == TableKind::Gpt)
         .and_then(|table| {
@@ -33,23 +40,26 @@ fn usable(contents: &Contents) -> ByteRange {
             let header = gpt.sound()?.header;
             let unit = table.sector.bytes().get();
             let bytes = |sector: u64| Bytes(sector.saturating_mul(unit));
-            Some(ByteRange {
-                from: bytes(header.first_usable.get()),
-                to: bytes(header.last_usable.get().saturating_add(1)),
+            Some(Room {
+                // Protective MBR and header; entries that were moved are not held against it.
+                table_end: bytes(2),
+                usable: ByteRange {
+                    from: bytes(header.first_usable.get()),
+                    to: bytes(header.last_usable.get().saturating_add(1)),
+                },
             })
         });
-    table.unwrap_or(ByteRange {
-        from: contents.logical_block.bytes(),
-        to: contents.capacity,
+    let block = contents.logical_block.bytes();
+    of_gpt.unwrap_or(Room {
+        table_end: block,
+        usable: ByteRange {
+            from: block,
+            to: contents.capacity,
+        },
     })
 }
 
-fn bounds(
-    partition: &PartitionFound,
-    contents: &Contents,
-    usable: ByteRange,
-    out: &mut Vec<Finding>,
-) {
+fn bounds(partition: &PartitionFound, contents: &Contents, room: Room, out: &mut Vec<Finding>) {
     let number = partition.number;
     let ByteRange { from, to } = partition.range;
     if from >= to {
@@ -65,15 +75,17 @@ fn bounds(
                 to.saturating_sub(contents.capacity)
             ),
         ));
-    } else if from < usable.from {
+    } else if from < room.table_end {
         out.push(Finding::inconsistent(
             "over_the_table",
             format!("partition {number} lies over the partition table itself"),
         ));
-    } else if to > usable.to {
+    } else if from < room.usable.from || to > room.usable.to {
         out.push(Finding::inconsistent(
             "outside_usable",
-            format!("partition {number} ends behind the last sector that its table leaves"),
+            format!(
+                "partition {number} lies outside the sectors that its table leaves for partitions"
+            ),
         ));
     }
 }
