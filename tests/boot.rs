@@ -153,6 +153,18 @@ fn am335x_gets_an_active_fat_partition_behind_its_loaders() {
     let plan = for_board(Board::Am335x, None, &["64MiB:fat16", "rest:ext4"]).unwrap();
     assert_eq!(plan.table, TableKind::Mbr);
     assert!(plan.partitions[0].bootable && !plan.partitions[1].bootable);
+    // mkfs.fat cuts to whole tracks of 63 sectors, and the ROM wants the FAT to fill its partition.
+    assert!(warns(&plan, "fat_shorter_than_partition"));
+    let said = plan
+        .warnings
+        .iter()
+        .find(|w| w.code == "fat_shorter_than_partition");
+    assert!(said.unwrap().text.contains("a multiple of 516096s"));
+    let whole = for_board(Board::Am335x, None, &["516096s:fat16", "rest:ext4"]).unwrap();
+    assert!(whole.warnings.is_empty());
+    let geometry = Board::Am335x.wishes().fat_geometry.unwrap();
+    assert_eq!((geometry.heads, geometry.sectors_per_track), (255, 63));
+    assert_eq!(Board::Generic.wishes().fat_geometry, None);
     assert!(plan.partitions[0].first >= Lba(8192));
     assert!(for_board(Board::Am335x, None, &["rest:ext4"]).is_err());
     let plan = for_board(Board::Am335x, Some(TableKind::Gpt), &["64MiB:fat16"]).unwrap();

@@ -1,7 +1,7 @@
 //! The arrow: medium, grid and intent to a layout.
 
 use super::alignment::{AlignmentChoice, alignment_override};
-use super::boot::{FirstWish, TableWish};
+use super::boot::{FirstWish, TableWish, fat_fills_its_partition};
 use super::error::PlanError;
 use super::gaps::{Boundaries, gaps};
 use super::gpt_shape::GptShape;
@@ -10,7 +10,7 @@ use super::intent::{
     DiskIdChoice, Intent, IntentError, PartitionIntent, PartitionSize, TableChoice, is_zero,
 };
 use super::label::{LabelError, check_gpt_name, check_label, gpt_name};
-use super::layout::{AlignedBy, KeptOut, LEGACY_BIOS_BOOTABLE, Layout, Partition};
+use super::layout::{AlignedBy, KeptOut, LEGACY_BIOS_BOOTABLE, Layout, Partition, Warning};
 use super::medium::Medium;
 use super::placement::{Field, Misfit, Want, free_pieces, merged, place};
 use super::remarks::{notes, warnings};
@@ -144,6 +144,16 @@ pub fn layout(
         reserved_from: ground.limits.reserved_from,
         max_size: ground.limits.max_size,
     });
+    let mut warnings = warnings(&partitions, table, shape, &choice, intent, medium);
+    let unit = Sectors(choice.unit.get() / block.bytes().get());
+    if let Some(first) = entries.first()
+        && let Some((code, text)) = fat_fills_its_partition(intent.boot, first.sectors, unit)
+    {
+        warnings.push(Warning {
+            code: code.to_owned(),
+            text,
+        });
+    }
     let layout = Layout {
         table,
         table_reason,
@@ -151,7 +161,7 @@ pub fn layout(
         logical_block: block,
         capacity: medium.sectors(),
         notes: notes(&partitions, &places, &choice, block),
-        warnings: warnings(&partitions, table, shape, &choice, intent, medium),
+        warnings,
         alignment: choice,
         gpt: shape,
         first_usable: room.first,

@@ -6,7 +6,7 @@
 
 use super::gpt_shape::{GptShape, STANDARD_ENTRIES};
 use super::types::{FileSystem, TableKind};
-use crate::units::{ByteRange, Bytes, LogicalBlock, MIB};
+use crate::units::{ByteRange, Bytes, LogicalBlock, MIB, Sectors, lcm};
 use std::fmt;
 use std::str::FromStr;
 
@@ -45,6 +45,18 @@ pub struct Wishes {
     pub first_start: Bytes,
     /// What the first partition has to be.
     pub first: FirstWish,
+    /// The geometry that the boot sector of the first FAT has to name (`mkfs.fat -g`); `None` when
+    /// the ROM does not look at it.
+    pub fat_geometry: Option<FatGeometry>,
+}
+
+/// Heads and sectors per track, as a FAT boot sector names them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FatGeometry {
+    /// Heads.
+    pub heads: u16,
+    /// Sectors per track.
+    pub sectors_per_track: u16,
 }
 
 /// A range that belongs to a loader, half-open.
@@ -101,6 +113,7 @@ const GENERIC: Wishes = Wishes {
     table: TableWish::Any,
     first_start: Bytes(MIB),
     first: FirstWish::Any,
+    fat_geometry: None,
 };
 
 /// The ROM reads bootcode.bin from the first entry of an MBR and knows the types 0B and 0C (Raspberry
@@ -179,7 +192,8 @@ const IMX8: Wishes = Wishes {
 /// The ROM looks for a loader at 0, 128, 256 and 384 KiB, and for the file MLO on the active FAT
 /// partition of an MBR (AM335x Technical Reference Manual, "MMC / SD Cards"); U-Boot lies at sector
 /// 0x300 (U-Boot `doc/board/ti/am335x_evm.rst`). The copy at 0 would take the table's own sector and
-/// is not used.
+/// is not used. The same manual (SPRUH73Q, quoted in dosfstools issue 165) wants 255 heads and 63
+/// sectors per track in the FAT, and as many sectors in it as in the entry of the MBR.
 const AM335X: Wishes = Wishes {
     name: "TI AM335x",
     loaders: &[Loader {
@@ -190,6 +204,10 @@ const AM335X: Wishes = Wishes {
     table: TableWish::Mbr("its ROM looks for the active FAT partition of an MBR"),
     first_start: Bytes::mib(4),
     first: FirstWish::Fat { active: true },
+    fat_geometry: Some(FatGeometry {
+        heads: 255,
+        sectors_per_track: 63,
+    }),
 };
 
 impl Board {
@@ -260,6 +278,30 @@ impl Board {
             _ => None,
         }
     }
+}
+
+/// What may surprise about the first partition: mkfs.fat (dosfstools 4.2) cuts a FAT to whole tracks,
+/// and a ROM that compares its size with that of the partition then refuses it. `unit` is that of the
+/// sizes, in which a partition of whole tracks is looked for.
+pub(super) fn fat_fills_its_partition(
+    board: Board,
+    first: Sectors,
+    unit: Sectors,
+) -> Option<(&'static str, String)> {
+    let wishes = board.wishes();
+    let track = u64::from(wishes.fat_geometry?.sectors_per_track);
+    if first.get().is_multiple_of(track) {
+        return None;
+    }
+    let whole = lcm(Bytes(track), Bytes(unit.get()))?;
+    Some((
+        "fat_shorter_than_partition",
+        format!(
+            "{}: its ROM reads the file MLO only from a FAT that fills its partition, and mkfs.fat cuts it to whole tracks of {track} sectors: give the first partition a multiple of {}s, or use the copies of the loader in front of it",
+            wishes.name,
+            whole.get()
+        ),
+    ))
 }
 
 impl FirstWish {
