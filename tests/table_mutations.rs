@@ -6,6 +6,7 @@
 
 mod common;
 
+use flashfit::device::sysfs::AlignmentOffset;
 use flashfit::device::{AccessError, ReadDevice};
 use flashfit::output::check::CheckReport;
 use flashfit::output::{check_json, check_text};
@@ -405,5 +406,37 @@ fn the_unchanged_bases_are_what_they_claim_to_be() {
     }
     for floppy in superfloppies() {
         assert_eq!(table(floppy, LogicalBlock::B512).0, None);
+    }
+}
+
+#[test]
+fn what_the_device_says_of_its_own_alignment_is_told_apart() {
+    let mut device = Memory::new(mbr(), LogicalBlock::B512);
+    let found = contents(&mut device).unwrap();
+    let of = |alignment_offset| {
+        let measure = Measure {
+            choice: alignment_of(Bytes::kib(256), Bytes::ZERO, &device.facts).unwrap(),
+            page: None,
+            is_image: false,
+            alignment_offset,
+        };
+        check(&found, &measure)
+    };
+    let silent = of(Some(AlignmentOffset::Zero));
+    assert_eq!(silent, of(None));
+    for said in [
+        AlignmentOffset::Misaligned,
+        AlignmentOffset::Shifted(Bytes(3584)),
+    ] {
+        let checked = of(Some(said));
+        assert!(
+            checked
+                .findings
+                .iter()
+                .any(|finding| finding.code == "alignment_offset")
+        );
+        // Our own grid decides, not the word of the device.
+        assert_eq!(checked.items, silent.items);
+        assert_eq!(checked.is_good(), silent.is_good());
     }
 }
