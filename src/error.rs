@@ -83,7 +83,7 @@ impl ExitCode {
                  this version."
             }
             ExitCode::OffGrid => {
-                "A check found something off the grid or inconsistent; not used by this version."
+                "check found something off the grid or inconsistent; what it is stands on stdout."
             }
             ExitCode::Interrupted => "Interrupted. What was known until then is reported.",
         }

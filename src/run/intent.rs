@@ -1,7 +1,8 @@
 //! What the words of the user mean for a layout.
 
 use crate::cli::{
-    FatArea as TypedFatArea, IntentArgs, Purpose as TypedPurpose, TableChoice as TypedTable,
+    BootChoice, FatArea as TypedFatArea, IntentArgs, Purpose as TypedPurpose,
+    TableChoice as TypedTable,
 };
 use crate::error::Error;
 use crate::plan::filesystem::FatAreaChoice;
@@ -9,7 +10,7 @@ use crate::plan::filesystem::advice::Purpose;
 use crate::plan::intent::{
     DiskIdChoice, Intent, KeepOut, PartitionIntent, PartitionSize, TableChoice,
 };
-use crate::plan::{PlanError, TableKind};
+use crate::plan::{Board, PlanError, TableKind};
 
 /// The intent behind the options.
 ///
@@ -56,6 +57,7 @@ pub fn intent(typed: &IntentArgs) -> Result<Intent, Error> {
             .collect(),
         reserve_end: typed.reserve_end,
         max_size: typed.max_size,
+        boot: board(typed.boot),
         disk_id,
         id_seed: typed.id_seed.clone(),
         fat_area: match typed.fat_area {
@@ -70,6 +72,19 @@ pub fn intent(typed: &IntentArgs) -> Result<Intent, Error> {
             TypedPurpose::Boot => Purpose::Boot,
         }),
     })
+}
+
+const fn board(typed: BootChoice) -> Board {
+    match typed {
+        BootChoice::Generic => Board::Generic,
+        BootChoice::RaspberryPi => Board::RaspberryPi,
+        BootChoice::RaspberryPi4 => Board::RaspberryPi4,
+        BootChoice::Allwinner => Board::Allwinner,
+        BootChoice::Rockchip => Board::Rockchip,
+        BootChoice::Imx6 => Board::Imx6,
+        BootChoice::Imx8 => Board::Imx8,
+        BootChoice::Am335x => Board::Am335x,
+    }
 }
 
 fn one_line(error: &impl std::fmt::Display) -> String {
@@ -92,6 +107,8 @@ pub fn of_plan(error: &PlanError) -> Error {
         | PlanError::NoCommonGrid { .. }
         | PlanError::BeyondMbr { .. }
         | PlanError::TooMany { .. }
+        | PlanError::BoardRefusesTable { .. }
+        | PlanError::BoardWantsFirst { .. }
         | PlanError::KeepOutOverTable { .. }
         | PlanError::KeepOutBeyondEnd { .. }
         | PlanError::FileSystem { .. }

@@ -3,7 +3,7 @@
 //!
 //! | file | question |
 //! |---|---|
-//! | `list`, `scan_command`, `analyze`, `plan` | what does this command do? |
+//! | `list`, `scan_command`, `analyze`, `plan`, `check_command` | what does this command do? |
 //! | `source` | what is behind the name that was typed? |
 //! | `examine` | how does a device become a report? |
 //! | `scan` | how is a device scanned? |
@@ -16,6 +16,7 @@
 //! | `ending` | how does it end when several things went wrong? |
 
 mod analyze;
+mod check_command;
 mod ending;
 mod entropy;
 mod examine;
@@ -45,6 +46,7 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Scan(args) => scan_command::scan(&args),
         Command::Analyze(args) => analyze::analyze(&args),
         Command::Plan(args) => plan::plan(&args),
+        Command::Check(args) => check_command::check_device(&args),
         Command::Completions { shell } => print(&cli::completions(shell)).map(|()| ExitCode::Done),
         Command::Man => print(cli::man::page().as_bytes()).map(|()| ExitCode::Done),
     }

@@ -9,7 +9,7 @@ use crate::cli::{Format, PlanArgs, PlanSource};
 use crate::device::SMALLEST_DEVICE;
 use crate::error::{Error, ExitCode};
 use crate::output::report::Report;
-use crate::output::{human, json, layout_json, layout_text, mkfs, sfdisk};
+use crate::output::{human, json, layout_json, layout_text, mkfs, parted, sfdisk, sgdisk};
 use crate::plan::{self, AlignmentChoice, Layout, Medium};
 use crate::topology::{Facts, Transport};
 use crate::units::{Bytes, LogicalBlock, Size};
@@ -65,7 +65,7 @@ pub fn plan(args: &PlanArgs) -> Result<ExitCode, Error> {
     let layout =
         plan::layout(&medium, &ground.choice, &intent, entropy).map_err(|error| of_plan(&error))?;
     let disk = medium.disk.as_deref();
-    print(text(&layout, args.format, disk, ground.report.is_some()).as_bytes())?;
+    print(text(&layout, args.format, disk, ground.report.is_some())?.as_bytes())?;
     Ok(ExitCode::Done)
 }
 
@@ -98,7 +98,7 @@ impl Ground {
 }
 
 /// A report from a file.
-fn saved(path: &Path) -> Result<Report, Error> {
+pub(super) fn saved(path: &Path) -> Result<Report, Error> {
     let bytes = read(path)?;
     let text = String::from_utf8_lossy(&bytes);
     let report = json::parse(&text)
@@ -163,7 +163,7 @@ fn show_report(report: &Report, format: Format) -> Result<(), Error> {
     let text = human::summary(report);
     match format {
         Format::Table => print(format!("{text}\n").as_bytes()),
-        Format::Json | Format::Sfdisk | Format::Mkfs => {
+        Format::Json | Format::Sfdisk | Format::Sgdisk | Format::Parted | Format::Mkfs => {
             tell(&text);
             Ok(())
         }
@@ -172,10 +172,21 @@ fn show_report(report: &Report, format: Format) -> Result<(), Error> {
 
 /// The layout as it was asked for. `disk` is the name of the disk, where it is known; `behind_report`
 /// says that a report stands above.
-fn text(layout: &Layout, format: Format, disk: Option<&str>, behind_report: bool) -> String {
-    match format {
+fn text(
+    layout: &Layout,
+    format: Format,
+    disk: Option<&str>,
+    behind_report: bool,
+) -> Result<String, Error> {
+    let text = match format {
         Format::Json => layout_json::render(layout),
         Format::Sfdisk => sfdisk::render(layout),
+        Format::Sgdisk => {
+            sgdisk::render(layout).map_err(|error| Error::usage(error.to_string()))?
+        }
+        Format::Parted => {
+            parted::render(layout).map_err(|error| Error::usage(error.to_string()))?
+        }
         Format::Mkfs => mkfs::render(layout, disk),
         Format::Table => {
             let title = if behind_report { "Layout\n\n" } else { "" };
@@ -185,5 +196,6 @@ fn text(layout: &Layout, format: Format, disk: Option<&str>, behind_report: bool
                 sfdisk::render(layout)
             )
         }
-    }
+    };
+    Ok(text)
 }

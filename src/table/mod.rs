@@ -8,5 +8,7 @@
 //! | folder | question |
 //! |---|---|
 //! | `read` | what is on the device now? |
+//! | `check` | what is wrong with it? |
 
+pub mod check;
 pub mod read;
