@@ -27,6 +27,7 @@ mod read_file;
 pub mod scan;
 mod scan_command;
 mod source;
+pub mod stages;
 mod write_file;
 
 use crate::cli::{self, Cli, Command};

@@ -1,0 +1,5 @@
+//! The stages of a run that writes, one file each: what a stage is given, and what it found.
+
+mod ground;
+
+pub use ground::Ground;
