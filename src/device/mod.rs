@@ -12,6 +12,7 @@
 
 pub mod block;
 pub mod image;
+pub mod memory;
 pub mod simulated;
 pub mod sysfs;
 pub mod wrappers;
