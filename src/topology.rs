@@ -53,7 +53,7 @@ impl fmt::Display for Transport {
 }
 
 /// Everything known of a device without timing it. `None` is "unknown".
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
     /// The path it was opened by, or the name of the log or simulated stick.
     pub path: String,
@@ -110,7 +110,7 @@ impl Facts {
 }
 
 /// Sizes that the card or the kernel reports.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reported {
     /// sysfs `device/preferred_erase_size` of an SD card or eMMC, and whose word it is.
     pub preferred_erase_size: Option<PreferredEraseSize>,
@@ -127,7 +127,7 @@ pub struct Reported {
 
 /// `preferred_erase_size` with its origin: the kernel fills in a value by capacity
 /// (`mmc_init_erase` in drivers/mmc/core/core.c) when the card declares nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PreferredEraseSize {
     /// The value.
     pub bytes: Bytes,
@@ -136,7 +136,7 @@ pub struct PreferredEraseSize {
 }
 
 /// Whose word a reported value is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Origin {
     /// The card declares it (SD status AU_SIZE, eMMC high-capacity erase group).
     Card,
