@@ -185,6 +185,18 @@ impl Replay {
     }
 }
 
+/// Bytes that stand nowhere else, as if there were files.
+fn pattern(at: Bytes, into: &mut [u8]) {
+    for (word, to) in (at.get() / 8..).zip(into.chunks_mut(8)) {
+        // Odd multiplier: a permutation of the places; the last byte is never that of a blank.
+        let bytes = word.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes();
+        to.copy_from_slice(&bytes[..to.len()]);
+        if let Some(last) = to.last_mut() {
+            *last = *last % 0x7f + 1;
+        }
+    }
+}
+
 /// The answer to an access that was not made then.
 fn another_run(at: Bytes) -> AccessError {
     AccessError::Io {
@@ -236,11 +248,8 @@ impl ReadDevice for Replay {
         match (end.blank, written) {
             (Some(byte), _) => into.fill(byte),
             (None, Some(bytes)) if bytes.len() == into.len() => into.copy_from_slice(bytes),
-            // Neither blank nor known: a pattern that is neither.
-            (None, _) => into
-                .iter_mut()
-                .zip((1..=0x7f).cycle())
-                .for_each(|(to, n)| *to = n),
+            // Neither blank nor known: a pattern of the place.
+            (None, _) => pattern(end.like.unwrap_or(at), into),
         }
         let end = End {
             took: end.took,

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Write};
 use std::time::Duration;
 
@@ -124,6 +125,9 @@ pub struct ReadEnd {
     /// The bytes are those of this write, counted from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub same_as: Option<u64>,
+    /// The first block is one that was read elsewhere: there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub like: Option<Bytes>,
 }
 
 /// A clock or a time as a number.
@@ -135,6 +139,20 @@ pub(super) fn nanoseconds(time: Duration) -> u64 {
 /// device keeps are one block or page.
 const LONGEST_REMEMBERED: usize = 64 << 10;
 
+/// More blocks than any scan reads within its first minutes; a bound on memory (24 MiB).
+const MOST_SEEN: usize = 1 << 20;
+
+/// A digest of a block, for equality within one run only; `None` when all its bytes are alike.
+fn digest(block: &[u8]) -> Option<u64> {
+    let first = block.first()?;
+    if block.iter().all(|byte| byte == first) {
+        return None;
+    }
+    let mut hasher = DefaultHasher::new();
+    block.hash(&mut hasher);
+    Some(hasher.finish())
+}
+
 /// A device that tells every access to a file.
 pub struct SampleRecorder<'a, D: ?Sized> {
     inner: &'a mut D,
@@ -143,6 +161,8 @@ pub struct SampleRecorder<'a, D: ?Sized> {
     /// Digest of a write, to its number.
     written: HashMap<[u8; 32], u64>,
     writes: u64,
+    /// Digest of a block that was read, to its place; nothing when it stands at two places.
+    seen: HashMap<u64, Option<u64>>,
 }
 
 /// The file, and the first failure to write to it: a device cannot fail for that.
@@ -189,7 +209,30 @@ impl<'a, D: ReadDevice + ?Sized> SampleRecorder<'a, D> {
             out: RefCell::new(out),
             written: HashMap::new(),
             writes: 0,
+            seen: HashMap::new(),
         }
+    }
+
+    /// Where else the first block of a short read was read; remembers all its blocks.
+    fn like(&mut self, at: Bytes, bytes: &[u8]) -> Option<Bytes> {
+        let block = self.inner.logical_block().bytes();
+        let length = usize::try_from(block.get()).unwrap_or(4096);
+        let found = bytes
+            .get(..length)
+            .filter(|_| bytes.len() <= LONGEST_REMEMBERED)
+            .and_then(|first| *self.seen.get(&digest(first)?)?)
+            .filter(|place| *place != at.get());
+        if found.is_none() && self.seen.len() < MOST_SEEN {
+            for (place, block) in (at.get()..).step_by(length).zip(bytes.chunks(length)) {
+                if let Some(sum) = digest(block) {
+                    self.seen
+                        .entry(sum)
+                        .and_modify(|other| *other = other.filter(|other| *other == place))
+                        .or_insert(Some(place));
+                }
+            }
+        }
+        found.map(Bytes)
     }
 
     /// Write the last line.
@@ -246,6 +289,10 @@ impl<D: ReadDevice + ?Sized> ReadDevice for SampleRecorder<'_, D> {
         let same_as = known
             .then(|| <[u8; 32]>::from(Sha256::digest(&*into)))
             .and_then(|sum| self.written.get(&sum).copied());
+        let like = match (&result, blank, same_as) {
+            (Ok(_), None, None) => self.like(at, into),
+            _ => None,
+        };
         let end = end_of(&result);
         self.tell(&Line::Read {
             at,
@@ -256,6 +303,7 @@ impl<D: ReadDevice + ?Sized> ReadDevice for SampleRecorder<'_, D> {
                 error: end.error,
                 blank,
                 same_as,
+                like,
             },
         });
         result
