@@ -3,8 +3,12 @@
 //!
 //! | file | question |
 //! |---|---|
-//! | `list`, `scan_command`, `analyze`, `plan` | what does this command do? |
+//! | `list`, `scan_command`, `analyze`, `plan`, `write_command`, `restore_command` | what does this command do? |
 //! | `source` | what is behind the name that was typed? |
+//! | `target` | may it be written, and how is it opened for that? |
+//! | `consent` | who says yes? |
+//! | `backup_file` | where is the old content kept? |
+//! | `arrange` | how does a grid become a layout? |
 //! | `examine` | how does a device become a report? |
 //! | `scan` | how is a device scanned? |
 //! | `intent` | what do the words of the user mean for a layout? |
@@ -15,6 +19,9 @@
 //! | `ending` | how does it end when several things went wrong? |
 
 mod analyze;
+mod arrange;
+mod backup_file;
+mod consent;
 mod ending;
 mod entropy;
 mod examine;
@@ -24,9 +31,12 @@ mod list;
 mod plan;
 mod progress;
 mod read_file;
+mod restore_command;
 pub mod scan;
 mod scan_command;
 mod source;
+mod target;
+mod write_command;
 mod write_file;
 
 use crate::cli::{self, Cli, Command};
@@ -43,6 +53,8 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Scan(args) => scan_command::scan(&args),
         Command::Analyze(args) => analyze::analyze(&args),
         Command::Plan(args) => plan::plan(&args),
+        Command::Write(args) => write_command::write(&args),
+        Command::Restore(args) => restore_command::restore(&args),
         Command::Completions { shell } => print(&cli::completions(shell)).map(|()| ExitCode::Done),
         Command::Man => print(cli::man::page().as_bytes()).map(|()| ExitCode::Done),
     }
