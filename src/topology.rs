@@ -59,6 +59,9 @@ pub struct Facts {
     pub path: String,
     /// Its size; `None` for a log whose capacity was not given.
     pub capacity: Option<Bytes>,
+    /// Where it really ends, when write tests found it to be smaller than it claims.
+    #[serde(default)]
+    pub real_capacity: Option<Bytes>,
     /// The unit that the kernel addresses.
     pub logical_block: LogicalBlock,
     /// The unit that the device claims to write without reading first.
@@ -84,6 +87,14 @@ pub struct Facts {
 }
 
 impl Facts {
+    /// The size that can be used: what it claims, unless that was refuted.
+    pub fn usable_capacity(&self) -> Option<Bytes> {
+        match (self.capacity, self.real_capacity) {
+            (Some(claimed), Some(real)) => Some(claimed.min(real)),
+            (claimed, real) => claimed.or(real),
+        }
+    }
+
     /// The facts of a thing of which only name, size and block are known.
     pub fn bare(
         path: impl Into<String>,
@@ -94,6 +105,7 @@ impl Facts {
         Facts {
             path: path.into(),
             capacity,
+            real_capacity: None,
             logical_block,
             physical_block: None,
             transport,

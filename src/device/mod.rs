@@ -22,6 +22,7 @@ mod buffer;
 mod open_error;
 
 pub use buffer::AlignedBuffer;
+pub(crate) use open_error::shell_word;
 pub use open_error::{OpenError, OpenErrorKind, SMALLEST_DEVICE};
 
 use crate::topology::Facts;

@@ -93,6 +93,9 @@ struct File {
 struct Device {
     path: String,
     capacity_bytes: Option<Bytes>,
+    /// Absent in reports of earlier versions.
+    #[serde(default)]
+    real_capacity_bytes: Option<Bytes>,
     logical_block_size: LogicalBlock,
     physical_block_size: Option<Bytes>,
     transport: Transport,
@@ -154,6 +157,7 @@ impl From<&Facts> for Device {
         Device {
             path: facts.path.clone(),
             capacity_bytes: facts.capacity,
+            real_capacity_bytes: facts.real_capacity,
             logical_block_size: facts.logical_block,
             physical_block_size: facts.physical_block,
             transport: facts.transport,
@@ -316,6 +320,7 @@ impl Device {
         let reported = &self.reported;
         for (field, size) in [
             ("device.capacity_bytes", self.capacity_bytes),
+            ("device.real_capacity_bytes", self.real_capacity_bytes),
             ("device.physical_block_size", self.physical_block_size),
             (
                 "device.reported.preferred_erase_size",
@@ -338,6 +343,7 @@ impl From<Device> for Facts {
         Facts {
             path: device.path,
             capacity: device.capacity_bytes,
+            real_capacity: device.real_capacity_bytes,
             logical_block: device.logical_block_size,
             physical_block: device.physical_block_size,
             transport: device.transport,

@@ -68,10 +68,17 @@ pub struct Progress {
     pub of: usize,
     /// What it is doing.
     pub stage: &'static str,
+    /// What it will do behind that.
+    pub following: &'static [&'static str],
     /// How it stands.
     pub standing: String,
     /// Spent so far.
     pub cost: Cost,
+}
+
+/// How much the flash may program when the host may write this much.
+pub fn programmed(written: Bytes) -> Bytes {
+    Budget::new(Duration::ZERO, written).programmed
 }
 
 /// The stages of a scan that only reads.
@@ -102,6 +109,7 @@ impl Narrator<'_> {
             number: self.now + 1,
             of: self.stages.len(),
             stage: self.stages.get(self.now).copied().unwrap_or_default(),
+            following: self.stages.get(self.now + 1..).unwrap_or_default(),
             standing: standing.to_owned(),
             cost,
         });
@@ -149,11 +157,11 @@ pub fn scan(
 
 /// Scan a device, and test what only writes show. What is overwritten is lost, unless the device
 /// is one that preserves.
-pub fn scan_and_write(
-    device: &mut dyn Device,
+pub fn scan_and_write<'a>(
+    device: &'a mut (dyn Device + 'a),
     writes: Writes,
     options: Options,
-    interrupt: &AtomicBool,
+    interrupt: &'a AtomicBool,
     progress: &mut dyn FnMut(Progress),
 ) -> Scanned {
     let facts = device.facts().clone();

@@ -165,6 +165,24 @@ pub struct SampleRecorder<'a, D: ?Sized> {
     seen: HashMap<u64, Option<u64>>,
 }
 
+/// The file of a run whose accesses are all told.
+pub struct SampleLog(Out);
+
+impl SampleLog {
+    /// Write the last line.
+    ///
+    /// # Errors
+    /// The first failure to write any line: the file is not complete.
+    pub fn end(self, words: serde_json::Value) -> io::Result<()> {
+        let mut out = self.0;
+        out.line(&Line::Ended(words));
+        match out.failure {
+            Some(error) => Err(error),
+            None => out.file.flush(),
+        }
+    }
+}
+
 /// The file, and the first failure to write to it: a device cannot fail for that.
 struct Out {
     file: Box<dyn Write>,
@@ -235,17 +253,9 @@ impl<'a, D: ReadDevice + ?Sized> SampleRecorder<'a, D> {
         found.map(Bytes)
     }
 
-    /// Write the last line.
-    ///
-    /// # Errors
-    /// The first failure to write any line: the file is not complete.
-    pub fn end(self, words: serde_json::Value) -> io::Result<()> {
-        let mut out = self.out.into_inner();
-        out.line(&Line::Ended(words));
-        match out.failure {
-            Some(error) => Err(error),
-            None => out.file.flush(),
-        }
+    /// No more accesses: gives the file, for its last line.
+    pub fn into_log(self) -> SampleLog {
+        SampleLog(self.out.into_inner())
     }
 
     fn clock_now(&self) -> u64 {
