@@ -103,7 +103,7 @@ impl Row {
             _ => {}
         }
         self.reads
-            .push(result.cost.reads.saturating_sub(result.noise_reads));
+            .push(result.search_reads.saturating_sub(result.noise_reads));
         self.noise_reads = self.noise_reads.max(result.noise_reads);
         self.device.push(result.cost.device_time);
     }

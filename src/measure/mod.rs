@@ -10,9 +10,14 @@
 
 pub mod alignment;
 pub mod flashbench_log;
+pub mod fresh;
+pub mod in_order;
 pub mod meter;
 pub mod noise;
+pub mod page;
+pub mod stall;
 pub mod territory;
+pub mod throughput;
 
 use crate::units::{Bytes, LogicalBlock};
 

@@ -1,8 +1,9 @@
-//! A read-only scan: noise stage, search, verdict.
+//! A read-only scan: noise stage, search, verdict, then page and rates.
 
+use super::stages::reading;
 use crate::device::ReadDevice;
-use crate::geometry::Geometry;
 use crate::geometry::erase_block::{Found, Search, Setup};
+use crate::geometry::{Geometry, Throughput};
 use crate::measure::meter::{Cost, Limits, Meter, Stop};
 use crate::measure::{alignment, base_read_size, noise};
 use crate::topology::Transport;
@@ -33,6 +34,8 @@ pub struct Scanned {
     pub cost: Cost,
     /// Reads of the noise stage, which is the part of the cost before the search proper.
     pub noise_reads: u64,
+    /// All reads up to the verdict on the erase block.
+    pub search_reads: u64,
     /// Why it ended early, if it did.
     pub stop: Option<Stop>,
 }
@@ -61,7 +64,8 @@ pub fn scan(
         .iter()
         .copied()
         .max()
-        .unwrap_or(base_read_size(facts.logical_block));
+        .unwrap_or(base_read_size(facts.logical_block))
+        .max(reading::largest_request(&facts));
     let limits = Limits::of_reading(options.time_limit, interrupt);
     let mut meter = Meter::new(device, limits, largest);
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(options.seed);
@@ -89,6 +93,7 @@ pub fn scan(
         read_sizes,
         seed: options.seed,
         may_confirm: !options.in_use,
+        within: None,
     });
     let single_reads = meter.cost().reads;
     let stop = match first {
@@ -103,17 +108,44 @@ pub fn scan(
         .err(),
     };
     let noise_reads = single_reads + 3 * search.pilot_triples();
-    let cost = meter.cost();
+    let search_reads = meter.cost().reads;
     let found = search.finish(stop.as_ref());
-    let geometry = Geometry {
+    let mut geometry = Geometry {
         erase_block: found.erase_block.clone(),
         ..Geometry::default()
     };
+    let stop = stop.or_else(|| {
+        let block = &found.erase_block;
+        let (page, stop) = reading::page(
+            &mut meter,
+            &facts,
+            &singles,
+            block,
+            &mut rng,
+            &mut |standing, cost| {
+                progress(Progress {
+                    stage: "page",
+                    standing: standing.to_owned(),
+                    cost,
+                });
+            },
+        );
+        geometry.page = page;
+        stop.or_else(|| {
+            let (read, stop) = reading::read_rates(&mut meter, &facts, &mut rng);
+            geometry.throughput = Throughput {
+                read,
+                ..Throughput::default()
+            };
+            stop
+        })
+    });
     Scanned {
         geometry,
         found,
-        cost,
+        cost: meter.cost(),
         noise_reads,
+        search_reads,
         stop,
     }
 }
