@@ -78,10 +78,12 @@ fn run_writes(size: Bytes) -> u64 {
     (RUN_LENGTH.get() / size.get()).clamp(1, RUN_WRITES)
 }
 
+/// Runs of small sizes must begin on the grid of the largest page; large ones on their own, as far as
+/// that is a page's.
 fn grain(size: Bytes) -> Bytes {
     // 96 KiB and the like begin at their even part.
     let even = 1u64 << size.get().trailing_zeros().min(40);
-    Bytes(even.max(RUN_GRAIN.get()))
+    Bytes(even.clamp(RUN_GRAIN.get(), RUN_LENGTH.get()))
 }
 
 /// Writes of every size in runs of one size, the runs in random order. What was measured before a
