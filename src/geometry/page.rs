@@ -5,6 +5,10 @@
 //! curve of rates just as well, so a page is told only when it explains the times better than the
 //! straight line does.
 
+pub mod profile;
+pub mod step;
+pub mod study;
+
 use crate::units::Bytes;
 
 /// A size and the time that one write of it takes, in seconds.

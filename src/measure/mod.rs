@@ -10,10 +10,15 @@
 
 pub mod alignment;
 pub mod flashbench_log;
+pub mod fresh;
+pub mod in_order;
 pub mod meter;
 pub mod noise;
+pub mod page;
 pub mod real_size;
+pub mod stall;
 pub mod territory;
+pub mod throughput;
 
 use crate::units::{Bytes, LogicalBlock};
 

@@ -194,6 +194,8 @@ fn doing(stage: &str) -> String {
     match stage {
         "noise" => "while measuring how much read times scatter".to_owned(),
         "boundaries" => "while looking for boundaries".to_owned(),
+        "page" => "while looking for the page".to_owned(),
+        "rates" => "while timing reads of several sizes".to_owned(),
         "size" => "while testing whether it is as large as it claims".to_owned(),
         other => format!("during the test '{other}'"),
     }

@@ -22,10 +22,13 @@ const USUAL: &[(&str, f64)] = &[
     ("size", 3.0),
     ("noise", 0.5),
     ("boundaries", 3.0),
-    ("page", 4.0),
-    ("linear", 35.0),
-    ("random", 20.0),
+    ("page", 2.0),
+    ("rates", 1.0),
+    ("fresh", 0.0),
+    ("page writes", 5.0),
+    ("open units", 55.0),
     ("zones", 15.0),
+    ("stalls", 0.0),
 ];
 
 impl Progress {

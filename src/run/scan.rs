@@ -52,6 +52,8 @@ pub struct Scanned {
     pub stopped_by: StoppedBy,
     /// Reads of the noise stage, which is the part of the cost before the search proper.
     pub noise_reads: u64,
+    /// Reads up to the end of the search; those behind it look for more than the erase block.
+    pub search_reads: u64,
     /// Where the device really ends, when it is smaller than it claims.
     pub real_capacity: Option<Bytes>,
     /// Why it ended early, if it did.
@@ -82,7 +84,7 @@ pub fn programmed(written: Bytes) -> Bytes {
 }
 
 /// The stages of a scan that only reads.
-const READING: &[&str] = &["noise", "boundaries"];
+const READING: &[&str] = &["noise", "boundaries", "page", "rates"];
 
 /// The stages of a scan with write tests.
 const WRITING: &[&str] = writes::STAGES;
@@ -140,15 +142,16 @@ pub fn scan(
     );
     let (stage, stop) = reads.stop.unzip();
     Scanned {
-        geometry: Geometry {
-            erase_block: reads.found.erase_block.clone(),
-            ..Geometry::default()
+        geometry: reads.geometry,
+        stopped_by: match &stop {
+            Some(stop) => StoppedBy::from(stop),
+            None => reads.found.stopped_by,
         },
-        stopped_by: reads.found.stopped_by,
         found: reads.found,
         warnings: Vec::new(),
         cost: meter.cost(),
         noise_reads: reads.noise_reads,
+        search_reads: reads.search_reads,
         real_capacity: None,
         stop,
         stage: stage.unwrap_or_default(),

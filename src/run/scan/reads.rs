@@ -1,10 +1,13 @@
-//! The part of a run that only reads: noise stage, search, verdict.
+//! The part of a run that only reads: noise stage, search, verdict; then page and rates.
 
 use super::Narrator;
 use crate::device::ReadDevice;
 use crate::geometry::erase_block::{Found, Search, Setup};
+use crate::geometry::{Geometry, Throughput};
 use crate::measure::meter::{Meter, Stop};
+use crate::measure::noise::Single;
 use crate::measure::{alignment, base_read_size, noise};
+use crate::run::stages::reading;
 use crate::topology::{Facts, Transport};
 use crate::units::{Bytes, LogicalBlock};
 use rand::SeedableRng;
@@ -12,6 +15,12 @@ use rand::rngs::Xoshiro256PlusPlus;
 
 /// What the reads brought.
 pub(super) struct Reads {
+    /// All findings.
+    pub geometry: Geometry,
+    /// The reads of the noise stage.
+    pub singles: Vec<Single>,
+    /// Reads up to the end of the search.
+    pub search_reads: u64,
     /// Chart, verdict and warnings of the search.
     pub found: Found,
     /// Reads of the noise stage, which is the part of the cost before the search proper.
@@ -47,6 +56,7 @@ pub(super) fn run<D: ReadDevice + ?Sized>(
         read_sizes: read_sizes(facts.logical_block, facts.max_request),
         seed,
         may_confirm,
+        within: None,
     });
     let single_reads = meter.cost().reads - reads_before;
     let stop = match first {
@@ -61,11 +71,49 @@ pub(super) fn run<D: ReadDevice + ?Sized>(
         }
     };
     let noise_reads = single_reads + 3 * search.pilot_triples();
-    Reads {
-        found: search.finish(stop.as_ref().map(|(_, stop)| stop)),
+    let search_reads = meter.cost().reads - reads_before;
+    let found = search.finish(stop.as_ref().map(|(_, stop)| stop));
+    let mut reads = Reads {
+        geometry: Geometry {
+            erase_block: found.erase_block.clone(),
+            ..Geometry::default()
+        },
+        found,
+        singles,
         noise_reads,
+        search_reads,
         stop,
+    };
+    if reads.stop.is_none() {
+        reads.stop = beside(meter, facts, &mut reads.geometry, &reads.singles, &mut rng, narrator);
     }
+    reads
+}
+
+/// What reads tell beside the erase block.
+fn beside<D: ReadDevice + ?Sized>(
+    meter: &mut Meter<'_, D>,
+    facts: &Facts,
+    geometry: &mut Geometry,
+    singles: &[Single],
+    rng: &mut Xoshiro256PlusPlus,
+    narrator: &mut Narrator<'_>,
+) -> Option<(&'static str, Stop)> {
+    narrator.stage("page");
+    let tell = &mut |standing: &str, cost| narrator.tell(standing, cost);
+    let (page, stop) = reading::page(meter, facts, singles, &geometry.erase_block, rng, tell);
+    geometry.page = page;
+    if let Some(stop) = stop {
+        return Some(("page", stop));
+    }
+    narrator.stage("rates");
+    narrator.tell("", meter.cost());
+    let (read, stop) = reading::read_rates(meter, facts, rng);
+    geometry.throughput = Throughput {
+        read,
+        ..Throughput::default()
+    };
+    stop.map(|stop| ("rates", stop))
 }
 
 /// The read sizes to try in turn: some controllers show their boundaries only at certain sizes. At
@@ -92,5 +140,7 @@ pub(super) fn largest(facts: &Facts) -> Bytes {
     let base = base_read_size(facts.logical_block);
     let block = facts.logical_block.bytes().get();
     let most = facts.max_request.unwrap_or(Bytes::mib(1)).min(Bytes::mib(1));
-    Bytes(most.get() / block * block).max(base)
+    Bytes(most.get() / block * block)
+        .max(base)
+        .max(reading::largest_request(facts))
 }

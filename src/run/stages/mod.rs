@@ -1,5 +1,10 @@
 //! The stages of a run that writes, one file each: what a stage is given, and what it found.
 
+pub mod fresh;
 mod ground;
+pub mod page;
+pub mod reading;
+pub mod stall_comb;
+mod stretch;
 
 pub use ground::Ground;

@@ -25,6 +25,7 @@ const BUILTIN: &[(&str, &str)] = &[
     profile!("6m"),
     profile!("corsair-voyager"),
     profile!("counterfeit"),
+    profile!("fresh"),
     profile!("half-unmapped"),
     profile!("intel-x25"),
     profile!("kingston-dt101g2"),
