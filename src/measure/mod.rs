@@ -14,6 +14,7 @@ pub mod fresh;
 pub mod in_order;
 pub mod meter;
 pub mod noise;
+pub mod open_au;
 pub mod page;
 pub mod real_size;
 pub mod stall;

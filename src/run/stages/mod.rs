@@ -2,6 +2,7 @@
 
 pub mod fresh;
 mod ground;
+pub mod open_au;
 pub mod page;
 pub mod reading;
 pub mod stall_comb;
