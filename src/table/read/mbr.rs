@@ -82,8 +82,13 @@ impl Chs {
     /// The place of a sector with 255 heads and 63 sectors, the geometry that all current
     /// partitioners assume; [`Chs::BEYOND`] from 1024 cylinders on.
     pub fn of(place: Lba) -> Chs {
-        let (track, sector) = (place.get() / 63, place.get() % 63);
-        let (cylinder, head) = (track / 255, track % 255);
+        Chs::with(place, 255, 63)
+    }
+
+    /// The same with another geometry; `heads` and `sectors` are not zero.
+    fn with(place: Lba, heads: u64, sectors: u64) -> Chs {
+        let (track, sector) = (place.get() / sectors, place.get() % sectors);
+        let (cylinder, head) = (track / heads, track % heads);
         match (
             u16::try_from(cylinder),
             u8::try_from(head),
@@ -122,6 +127,29 @@ impl MbrEntry {
     /// The first sector behind it; an entry holds 32-bit numbers, so this cannot overflow.
     pub const fn end(&self) -> Lba {
         Lba(self.first.get() + self.sectors.get())
+    }
+
+    /// Whether its cylinder, head and sector are those of its first sector in some geometry that is
+    /// in use, or say nothing: all zero, or what is written for places beyond them. Cards come with
+    /// fewer heads and sectors, by their capacity (SD specification, part 2, table of geometries).
+    pub fn chs_agrees(&self) -> bool {
+        let Chs {
+            cylinder,
+            head,
+            sector,
+        } = self.chs_first;
+        let beyond = cylinder == 1023 && head >= 254 && sector == 63;
+        let none = self.chs_first == Chs::default();
+        const HEADS: [u64; 9] = [255, 240, 128, 64, 32, 16, 8, 4, 2];
+        const SECTORS: [u64; 3] = [63, 32, 16];
+        let known = || {
+            HEADS.iter().any(|heads| {
+                SECTORS
+                    .iter()
+                    .any(|sectors| self.chs_first == Chs::with(self.first, *heads, *sectors))
+            })
+        };
+        beyond || none || known()
     }
 
     /// Whether it is a container of logical partitions (types 05, 0F and, of Linux, 85).

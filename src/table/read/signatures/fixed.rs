@@ -1,6 +1,7 @@
 //! Marks at a fixed distance from the start of the thing.
 
-use super::super::bytes::{stands, u16_le, u32_le, u64_le};
+use super::super::bytes::{stands, u32_le, u64_le};
+use super::super::ext::{Ext, SUPERBLOCK_AT};
 use super::super::fat::Fat;
 use super::SignatureKind::{self, Encrypted, FileSystem, Raid, Swap, Volume};
 use super::probe::Probe;
@@ -195,27 +196,15 @@ fn fat(probe: &mut Probe<'_>) -> Result<(), AccessError> {
     Ok(())
 }
 
-/// ext2, ext3 and ext4 differ by features (Linux `fs/ext4/ext4.h`: a journal, and what only ext4
-/// knows).
+/// A superblock that contradicts itself still carries the magic that others go by.
 fn ext(probe: &mut Probe<'_>) -> Result<(), AccessError> {
-    const SUPERBLOCK: u64 = 1024;
-    const MAGIC_AT: u64 = 0x38;
-    const HAS_JOURNAL: u32 = 0x4;
-    /// Everything but compression, file types, recovery, journal device and meta block groups.
-    const NOT_OF_EXT3: u32 = !0x1f;
-    let block = probe.bytes(Bytes(SUPERBLOCK), Bytes(1024))?;
-    if u16_le(&block, 0x38) != Some(0xef53) {
-        return Ok(());
+    const MAGIC_AT: usize = 0x38;
+    let head = probe.bytes(Bytes::ZERO, Bytes(2048))?;
+    let at = SUPERBLOCK_AT + MAGIC_AT;
+    if stands(&head, at, &[0x53, 0xef]) {
+        let name = Ext::parse(&head).map_or("ext", |fs| fs.name);
+        probe.note_magic(name, FileSystem, Bytes(at as u64), 2);
     }
-    let features = |at| u32_le(&block, at).unwrap_or(0);
-    let name = if features(0x60) & NOT_OF_EXT3 != 0 {
-        "ext4"
-    } else if features(0x5c) & HAS_JOURNAL != 0 {
-        "ext3"
-    } else {
-        "ext2"
-    };
-    probe.note_magic(name, FileSystem, Bytes(SUPERBLOCK + MAGIC_AT), 2);
     Ok(())
 }
 

@@ -2,14 +2,12 @@
 
 use super::super::bytes::{stands, u16_be, u32_be, u64_le};
 use super::super::fat::Fat;
+use super::super::gpt::MAGIC;
 use super::super::mbr::{BOOT_SIGNATURE_AT, Mbr};
 use super::SignatureKind::PartitionTable;
 use super::probe::Probe;
 use crate::device::AccessError;
 use crate::units::{ByteRange, Bytes};
-
-/// The first bytes of a GPT header (UEFI specification, section 5.3.2).
-const GPT_MAGIC: &[u8] = b"EFI PART";
 
 /// The names of the first copies and of the second ones.
 const GPT: &str = "GPT";
@@ -41,18 +39,18 @@ fn gpt(probe: &mut Probe<'_>) -> Result<(), AccessError> {
     for sector in SECTORS {
         let at = Bytes(sector);
         let header = probe.bytes(at, Bytes(92))?;
-        if stands(&header, 0, GPT_MAGIC) {
-            probe.note_magic(GPT, PartitionTable, at, GPT_MAGIC.len());
+        if stands(&header, 0, MAGIC) {
+            probe.note_magic(GPT, PartitionTable, at, MAGIC.len());
             let other = u64_le(&header, 32).and_then(|lba| lba.checked_mul(sector));
             if let Some(other) = other.filter(|other| *other > sector) {
                 let copy = probe.bytes(Bytes(other), Bytes(8))?;
-                if copy == GPT_MAGIC {
+                if copy == MAGIC {
                     probe.note_magic(GPT_BACKUP, PartitionTable, Bytes(other), copy.len());
                 }
             }
         }
         let (at, last) = probe.bytes_from_end(Bytes(sector), Bytes(8))?;
-        if at > Bytes(sector) && last == GPT_MAGIC {
+        if at > Bytes(sector) && last == MAGIC {
             probe.note_magic(GPT_BACKUP, PartitionTable, at, last.len());
         }
     }
