@@ -166,8 +166,8 @@ fn the_built_in_sticks_show_what_they_were_made_with() {
                     right &= au.unit_bytes == expected.unit;
                 }
                 if way == "random" {
-                    right &= random.smallest_efficient_write_bytes
-                        == expected.smallest_efficient_write;
+                    right &=
+                        random.smallest_efficient_write_bytes == expected.smallest_efficient_write;
                 }
                 if !right {
                     wrong.push(format!("{name} seed {seed}: {}", line(way, au)));
@@ -194,7 +194,9 @@ fn every_limit_is_found_whatever_is_replaced() {
                     all += 1;
                     exact += usize::from(au.limit == Some(limit));
                     let right = match policy {
-                        Policy::Random => au.verdict.is_told() && contains(au, limit) && au.at_most.is_some(),
+                        Policy::Random => {
+                            au.verdict.is_told() && contains(au, limit) && au.at_most.is_some()
+                        }
                         _ => au.limit == Some(limit) && au.verdict == Verdict::Confirmed,
                     };
                     if !right {

@@ -137,7 +137,11 @@ impl Tags {
     }
 
     /// Keep what stands everywhere, then tag in ascending order.
-    fn write(&mut self, meter: &mut WriteMeter<'_>, rng: &mut Xoshiro256PlusPlus) -> Result<(), Stop> {
+    fn write(
+        &mut self,
+        meter: &mut WriteMeter<'_>,
+        rng: &mut Xoshiro256PlusPlus,
+    ) -> Result<(), Stop> {
         let ranges: Vec<ByteRange> = self.places.iter().map(|&at| range(at, self.size)).collect();
         meter.announce(&ranges)?;
         for &at in &self.places {
@@ -307,4 +311,3 @@ fn tag(size: Bytes, rng: &mut Xoshiro256PlusPlus) -> Vec<u8> {
     rng.fill_bytes(&mut tag);
     tag
 }
-

@@ -37,7 +37,12 @@ pub fn analyze(args: &AnalyzeArgs) -> Result<ExitCode, Error> {
         return analyze_logs(args, capacity, &[text], begun);
     }
     let texts = args.files.iter().map(|file| read(file));
-    analyze_logs(args, capacity, &texts.collect::<Result<Vec<_>, _>>()?, begun)
+    analyze_logs(
+        args,
+        capacity,
+        &texts.collect::<Result<Vec<_>, _>>()?,
+        begun,
+    )
 }
 
 /// Output of flashbench.

@@ -220,10 +220,12 @@ fn of_stop(name: &str, stop: &Stop, stage: &str) -> Option<Error> {
             took.as_secs()
         ))
         .hint("try another port or reader; the report holds what was known by then"),
-        Stop::Failed(error @ AccessError::NotSaved { .. }) => {
-            Error::failed(format!("{name}: {error}, {stage}"))
-                .hint("name a journal on another disk with --backup FILE, or write less with --write-limit")
-        }
+        Stop::Failed(error @ AccessError::NotSaved { .. }) => Error::failed(format!(
+            "{name}: {error}, {stage}"
+        ))
+        .hint(
+            "name a journal on another disk with --backup FILE, or write less with --write-limit",
+        ),
         Stop::Failed(error) => Error::io(format!("{name}: {error}, {stage}"))
             .hint("try another port or reader; the report holds what was known by then"),
     };

@@ -7,8 +7,8 @@ use super::scan_command::deliver;
 use crate::cli::AnalyzeArgs;
 use crate::device::wrappers::Replay;
 use crate::error::{Error, ExitCode};
-use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 /// Do it. The stages run as they did then, on a device that answers what it answered then.
@@ -41,9 +41,7 @@ pub fn analyze(args: &AnalyzeArgs, name: &str, text: &[u8]) -> Result<ExitCode, 
     let facts = replay.head().device.clone();
     let scanned = match writes {
         None => scan::scan(&mut replay, options, &interrupt, &mut |_| {}),
-        Some(writes) => {
-            scan::scan_and_write(&mut replay, writes, options, &interrupt, &mut |_| {})
-        }
+        Some(writes) => scan::scan_and_write(&mut replay, writes, options, &interrupt, &mut |_| {}),
     };
     if let Some(line) = replay.difference() {
         let made_by = &replay.head().version;

@@ -26,9 +26,7 @@ pub fn scan(args: &ScanArgs) -> Result<ExitCode, Error> {
         trouble,
         also,
     } = match args.write_tests {
-        WriteTests::None => {
-            examine_and_keep(&args.device, args.seed, args.time_limit, &samples)?
-        }
+        WriteTests::None => examine_and_keep(&args.device, args.seed, args.time_limit, &samples)?,
         WriteTests::Preserve | WriteTests::Destroy => write_tests::examine(args, &samples)?,
     };
     let mut ending = deliver(&report, args.json, args.report.as_deref());

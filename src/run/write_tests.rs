@@ -30,7 +30,8 @@ pub fn examine(args: &ScanArgs, samples: &SamplesFile) -> Result<Examined, Error
     let simulated = name.starts_with(source::SIMULATED);
     let preserve = args.write_tests == WriteTests::Preserve;
     // A simulated stick is nobody's; where everything is put back, typing --write-tests is consent.
-    let told = args.consent.yes || !args.consent.expect.is_empty() || args.consent.expect_size.is_some();
+    let told =
+        args.consent.yes || !args.consent.expect.is_empty() || args.consent.expect_size.is_some();
     let must_ask = told || !(simulated || preserve);
     let mut asker = if must_ask {
         Some(consent::asker(&args.consent)?)
@@ -38,17 +39,22 @@ pub fn examine(args: &ScanArgs, samples: &SamplesFile) -> Result<Examined, Error
         None
     };
     if !preserve && args.backup.is_some() {
-        return Err(Error::usage("--backup is for --write-tests preserve, destroy saves nothing")
-            .hint("leave it out"));
+        return Err(
+            Error::usage("--backup is for --write-tests preserve, destroy saves nothing")
+                .hint("leave it out"),
+        );
     }
     let mut target = target::open(name, args.seed, None, "scan")?;
     let facts = target.facts().clone();
     if let Target::Image(_) = target {
         return Ok(Examined::only(of_image(facts)));
     }
-    let limit = args.write_limit.in_bytes(facts.logical_block).ok_or_else(|| {
-        Error::usage("--write-limit is beyond 2^64 bytes").hint("check the number of sectors")
-    })?;
+    let limit = args
+        .write_limit
+        .in_bytes(facts.logical_block)
+        .ok_or_else(|| {
+            Error::usage("--write-limit is beyond 2^64 bytes").hint("check the number of sectors")
+        })?;
     let territory = if preserve {
         unoccupied::territory(target.reader())
     } else {
@@ -60,7 +66,13 @@ pub fn examine(args: &ScanArgs, samples: &SamplesFile) -> Result<Examined, Error
     };
     let notes = notes(&target);
     if !simulated {
-        tell(&announcement(name, limit, &territory, &target, journal_path.as_ref()));
+        tell(&announcement(
+            name,
+            limit,
+            &territory,
+            &target,
+            journal_path.as_ref(),
+        ));
     }
     if let Some(asker) = &mut asker {
         consent::ask(asker.as_mut(), &target.for_people(name))?;
@@ -85,9 +97,14 @@ pub fn examine(args: &ScanArgs, samples: &SamplesFile) -> Result<Examined, Error
             None => Journal::in_memory(&facts),
         };
         let journal = journal.map_err(|error| {
-            let shown = journal_path.as_deref().unwrap_or("memory".as_ref()).display();
-            Error::failed(format!("cannot make the journal {shown}: {error}; nothing was written"))
-                .hint("name another place with --backup FILE")
+            let shown = journal_path
+                .as_deref()
+                .unwrap_or("memory".as_ref())
+                .display();
+            Error::failed(format!(
+                "cannot make the journal {shown}: {error}; nothing was written"
+            ))
+            .hint("name another place with --backup FILE")
         })?;
         run.preserving(target.device(), journal)?
     } else {
@@ -210,7 +227,10 @@ fn left(
             (back, error)
         }
         Err(error) => {
-            let gone = Error::new(ExitCode::Io, format!("{name}: not everything was put back: {error}"));
+            let gone = Error::new(
+                ExitCode::Io,
+                format!("{name}: not everything was put back: {error}"),
+            );
             let error = match journal.path() {
                 Some(path) => gone.hint(format!(
                     "the journal is kept; plug it in again and run: flashfit restore {} --backup {}",

@@ -19,7 +19,8 @@ pub use list::{
     Candidate, Note, Refusal, Verdict, Virtual, by_id_names, by_path_names, list, twins,
 };
 pub use reported::{
-    AlignmentOffset, adopted_optimal_io, alignment_offset, has_volatile_cache, max_request, reported,
+    AlignmentOffset, adopted_optimal_io, alignment_offset, has_volatile_cache, max_request,
+    reported,
 };
 pub use ssr::{AuSize, au_size};
 pub use usage::{Use, UseKind, in_use, loop_device_of};

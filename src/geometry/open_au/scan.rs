@@ -147,7 +147,8 @@ fn linear(
         found.open_aus.linear.unit_bytes = counted;
         found.open_aus.linear.evidence.push(match counted {
             Some(unit) => format!("two parts of one {unit} count as one unit"),
-            None => "whether two parts of one erase block count as one or two could not be told".to_owned(),
+            None => "whether two parts of one erase block count as one or two could not be told"
+                .to_owned(),
         });
     }
     Ok(Linear { ending, alone })
@@ -200,11 +201,7 @@ fn random(
 }
 
 /// Whether larger writes into all units are slower than into one.
-fn waits_when_larger(
-    sweeper: &mut dyn Sweeper,
-    setup: &Setup,
-    size: Bytes,
-) -> Result<bool, Stop> {
+fn waits_when_larger(sweeper: &mut dyn Sweeper, setup: &Setup, size: Bytes) -> Result<bool, Stop> {
     let mut sweep = |lanes: Vec<usize>| {
         sweeper.sweep(&Sweep {
             lanes,
@@ -260,7 +257,12 @@ fn answer(climb: &Climb<'_>, ended: &Result<Ending, Stop>, unit: Option<Bytes>) 
     let count = |n: usize| u32::try_from(n).ok();
     let size = climb.size;
     let ms = |seconds: f64| format!("{:.1} ms", seconds * 1e3);
-    let at = |open: usize| climb.levels.get(open.wrapping_sub(1)).map_or(0.0, |l| l.seconds);
+    let at = |open: usize| {
+        climb
+            .levels
+            .get(open.wrapping_sub(1))
+            .map_or(0.0, |l| l.seconds)
+    };
     let blank = OpenAu {
         unit_bytes: unit,
         ..OpenAu::default()

@@ -128,9 +128,8 @@ impl Study {
 
     /// What the writes of one size say so far.
     pub fn judge(shifts: &Shifts) -> (Shift, f64) {
-        let seconds = |times: &[Duration]| -> Vec<f64> {
-            times.iter().map(Duration::as_secs_f64).collect()
-        };
+        let seconds =
+            |times: &[Duration]| -> Vec<f64> { times.iter().map(Duration::as_secs_f64).collect() };
         let (aligned, shifted) = (seconds(&shifts.aligned), seconds(&shifts.shifted));
         let base = trimmed_mean(&aligned);
         if aligned.len().min(shifted.len()) < 9 || base <= 0.0 {

@@ -101,7 +101,10 @@ fn read_stretch(
     while at < START.get() + stretch {
         meter.read(Bytes(at), step, rng)?;
         let length = usize::try_from(unit).unwrap_or(4096);
-        for (place, bytes) in (at..).step_by(length).zip(meter.latest(step).chunks(length)) {
+        for (place, bytes) in (at..)
+            .step_by(length)
+            .zip(meter.latest(step).chunks(length))
+        {
             if let Some(sum) = digest(bytes)
                 && known.insert(sum, place).is_some()
             {

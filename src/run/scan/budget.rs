@@ -25,15 +25,6 @@ pub(super) struct Share {
     pub programmed: u64,
 }
 
-impl Share {
-    /// All that is left.
-    pub const ALL: Share = Share {
-        time: 100,
-        written: 100,
-        programmed: 100,
-    };
-}
-
 impl Budget {
     /// The limits of a run that may write this much.
     pub fn new(time: Duration, written: Bytes) -> Budget {

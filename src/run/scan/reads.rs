@@ -85,7 +85,14 @@ pub(super) fn run<D: ReadDevice + ?Sized>(
         stop,
     };
     if reads.stop.is_none() {
-        reads.stop = beside(meter, facts, &mut reads.geometry, &reads.singles, &mut rng, narrator);
+        reads.stop = beside(
+            meter,
+            facts,
+            &mut reads.geometry,
+            &reads.singles,
+            &mut rng,
+            narrator,
+        );
     }
     reads
 }
@@ -139,7 +146,10 @@ fn read_sizes(block: LogicalBlock, max_request: Option<Bytes>) -> Vec<Bytes> {
 pub(super) fn largest(facts: &Facts) -> Bytes {
     let base = base_read_size(facts.logical_block);
     let block = facts.logical_block.bytes().get();
-    let most = facts.max_request.unwrap_or(Bytes::mib(1)).min(Bytes::mib(1));
+    let most = facts
+        .max_request
+        .unwrap_or(Bytes::mib(1))
+        .min(Bytes::mib(1));
     Bytes(most.get() / block * block)
         .max(base)
         .max(reading::largest_request(facts))

@@ -8,7 +8,7 @@ use crate::geometry::{Geometry, Warning};
 use crate::measure::meter::{Stop, WriteMeter};
 use crate::measure::real_size::{Behind, RealSize, real_size};
 use crate::measure::territory::Territory;
-use crate::run::stages::Ground;
+use crate::run::stages::{self, Ground};
 use crate::topology::Facts;
 use crate::units::{ByteRange, Bytes};
 use rand::SeedableRng;
@@ -20,7 +20,46 @@ pub(super) const STAGES: &[&str] = &[
     "size",
     "noise",
     "boundaries",
+    "page",
+    "rates",
+    "fresh",
+    "page writes",
+    "open units",
+    "stalls",
 ];
+
+/// What each stage that writes may use of what is left. Those before the last leave something to
+/// all that follow, whatever the stick does.
+const SIZE: Share = Share {
+    time: 15,
+    written: 10,
+    programmed: 10,
+};
+const READS: Share = Share {
+    time: 50,
+    written: 0,
+    programmed: 0,
+};
+const FRESH: Share = Share {
+    time: 40,
+    written: 30,
+    programmed: 30,
+};
+const PAGE: Share = Share {
+    time: 40,
+    written: 40,
+    programmed: 30,
+};
+const OPEN_UNITS: Share = Share {
+    time: 70,
+    written: 60,
+    programmed: 70,
+};
+const STALLS: Share = Share {
+    time: 100,
+    written: 100,
+    programmed: 100,
+};
 
 /// A run on its way.
 pub(super) struct Run<'a> {
@@ -74,20 +113,83 @@ impl<'a> Run<'a> {
     /// All stages.
     pub fn run(mut self, meter: &mut WriteMeter<'_>) -> Scanned {
         self.size(meter);
-        let reads = self.reads(meter);
-        self.geometry.erase_block = reads.found.erase_block.clone();
+        let mut reads = self.reads(meter);
+        self.geometry = reads.geometry.clone();
+        self.fresh(meter, &mut reads);
+        self.page(meter);
+        self.open_units(meter);
+        self.stalls(meter);
         self.finish(meter, reads)
+    }
+
+    /// The erase block of a stick that was never written.
+    fn fresh(&mut self, meter: &mut WriteMeter<'_>, reads: &mut Reads) {
+        let singles = std::mem::take(&mut reads.singles);
+        let found = self.stage(meter, "fresh", FRESH, |meter, ground| {
+            stages::fresh::run(meter, ground, &singles)
+        });
+        if let Some(Some(found)) = found {
+            self.geometry.erase_block = found.erase_block.clone();
+            reads.found = found;
+        }
+    }
+
+    fn page(&mut self, meter: &mut WriteMeter<'_>) {
+        match self.stage(meter, "page writes", PAGE, stages::page::run) {
+            Some(pages) => {
+                self.geometry.page = pages.page;
+                self.geometry.throughput.write = pages.write;
+                self.geometry.throughput.efficient_bytes = pages.efficient_bytes;
+            }
+            None => {
+                let reason = self.reason();
+                self.geometry.page.evidence.push(reason);
+            }
+        }
+    }
+
+    fn open_units(&mut self, meter: &mut WriteMeter<'_>) {
+        match self.stage(meter, "open units", OPEN_UNITS, stages::open_au::run) {
+            Some(found) => {
+                self.geometry.open_au = found.open_aus;
+                self.warnings.extend(found.warnings);
+            }
+            None => {
+                let reason = self.reason();
+                let open = &mut self.geometry.open_au;
+                open.linear.evidence.push(reason.clone());
+                open.random.count.evidence.push(reason);
+            }
+        }
+    }
+
+    /// The stalls of a long write, where nothing else told the erase block.
+    fn stalls(&mut self, meter: &mut WriteMeter<'_>) {
+        let found = self.stage(meter, "stalls", STALLS, stages::stall_comb::run);
+        let Some(Some(stalls)) = found else { return };
+        if stalls.erase_block.verdict.is_told() {
+            self.geometry.erase_block = stalls.erase_block;
+        } else {
+            let evidence = &mut self.geometry.erase_block.evidence;
+            evidence.extend(stalls.erase_block.evidence);
+        }
+        self.warnings.extend(stalls.warning);
+    }
+
+    /// Why a stage did not run.
+    fn reason(&self) -> String {
+        match &self.stop {
+            Some((_, Stop::Interrupted)) => "not tested: the scan was interrupted before",
+            Some((_, stop)) if stop.is_final() => "not tested: the device failed before",
+            _ => "not tested",
+        }
+        .to_owned()
     }
 
     /// Whether the device is as large as it claims.
     fn size(&mut self, meter: &mut WriteMeter<'_>) {
-        let share = Share {
-            time: 15,
-            written: 10,
-            programmed: 10,
-        };
         let block = self.facts.logical_block;
-        let found = self.stage(meter, "size", share, |meter, ground| {
+        let found = self.stage(meter, "size", SIZE, |meter, ground| {
             match real_size(meter, block, ground.rng) {
                 Ok(found) => (found, None),
                 Err(stop) => (RealSize::NotTested, Some(stop)),
@@ -117,11 +219,7 @@ impl<'a> Run<'a> {
     }
 
     fn reads(&mut self, meter: &mut WriteMeter<'_>) -> Reads {
-        let share = Share {
-            time: 50,
-            ..Share::ALL
-        };
-        self.budget.limit(meter, share);
+        self.budget.limit(meter, READS);
         let mut reads = reads::run(
             meter,
             self.facts,
@@ -210,6 +308,7 @@ impl<'a> Run<'a> {
             cost: meter.cost(),
             stopped_by,
             noise_reads: reads.noise_reads,
+            search_reads: reads.search_reads,
             real_capacity: self.real_capacity,
             stop,
             stage: stage.unwrap_or_default(),
