@@ -14,6 +14,7 @@ pub mod fat_area;
 pub mod log;
 pub mod open_au;
 pub mod page;
+pub mod ranks;
 pub mod stats;
 
 use crate::units::Bytes;

@@ -177,18 +177,27 @@ impl<'a> Climb<'a> {
     fn step(&mut self, n: usize) -> Result<Step, Stop> {
         let above = SLOW * self.level();
         let mut judge = Judge::new(n, above);
-        let mut first = true;
+        let mut ring = Ring::new((0..n).collect());
+        // Opening a unit may close one that an earlier test left behind: not scored.
+        self.pass(vec![n - 1], above, None)?;
         loop {
-            // Opening a unit may close one that an earlier test left behind: not scored.
-            let opening = first.then_some(n - 1);
-            let lanes = opening.into_iter().chain(0..n).collect();
-            let times = self.pass(lanes, above, Some(judge.row + usize::from(first)))?;
-            judge.add(times.get(usize::from(first)..).unwrap_or(&[]));
-            first = false;
+            judge.add(&self.round(&mut ring, above, Some(judge.row))?);
             if let Some(step) = judge.step(12.max(3 * n)) {
                 return Ok(step);
             }
         }
+    }
+
+    /// One pass around the ring, from where the last one stopped.
+    pub(super) fn round(
+        &mut self,
+        ring: &mut Ring,
+        slow_above: f64,
+        give_up: Option<usize>,
+    ) -> Result<Vec<f64>, Stop> {
+        let times = self.pass(ring.lanes(), slow_above, give_up)?;
+        ring.turn(times.len());
+        Ok(times)
     }
 
     /// One pass over these lanes.
@@ -300,6 +309,26 @@ fn stands_out(levels: &[Level], limit: usize) -> bool {
     let quiet_before = limit < 2 || fall(limit - 1) <= NEIGHBOUR * step;
     let quiet_after = (limit + 1..levels.len()).all(|i| fall(i) <= NEIGHBOUR * step);
     deep && stays && quiet_before && quiet_after
+}
+
+/// Lanes that are visited in turn, for ever.
+pub(super) struct Ring(Vec<usize>);
+
+impl Ring {
+    pub(super) fn new(lanes: Vec<usize>) -> Ring {
+        Ring(lanes)
+    }
+
+    fn lanes(&self) -> Vec<usize> {
+        self.0.clone()
+    }
+
+    /// So many were visited. A pass that was given up must not begin again at its first lanes: those
+    /// are the ones that were opened last.
+    fn turn(&mut self, visited: usize) {
+        let lanes = self.0.len().max(1);
+        self.0.rotate_left(visited % lanes);
+    }
 }
 
 /// Gathers passes over `n` units until they tell.

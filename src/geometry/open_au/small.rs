@@ -16,19 +16,18 @@ const VISITS: usize = 6;
 /// Random writes into one unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Alone {
-    /// Seconds of a random write of the base size relative to one in order.
+    /// Seconds of a random write relative to one in order.
     pub factor: f64,
-    /// Seconds of a random write of the base size.
-    pub seconds: f64,
 }
 
-/// How random writes of `size` compare with writes in order that take `linear` seconds.
-pub fn alone(sweeper: &mut dyn Sweeper, size: Bytes, linear: f64) -> Result<Alone, Stop> {
-    let times = visits(sweeper, size, Order::Random, 12)?;
-    let seconds = median(times.get(2..).unwrap_or(&[])) / f64::from(Order::Random.requests());
+/// How random writes of `size` compare with writes in order.
+pub fn alone(sweeper: &mut dyn Sweeper, size: Bytes) -> Result<Alone, Stop> {
+    let linear = median(&visits(sweeper, size, Order::Linear, VISITS)?);
+    // What the first of them closes or opens is not scored.
+    let random = visits(sweeper, size, Order::Random, 2 * VISITS)?;
+    let seconds = median(random.get(2..).unwrap_or(&[])) / f64::from(Order::Random.requests());
     Ok(Alone {
         factor: seconds / linear,
-        seconds,
     })
 }
 
