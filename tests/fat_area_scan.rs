@@ -104,7 +104,7 @@ fn zones_are_exact_whatever_the_stick_keeps_open() {
         r#"open_units = { linear = 1, collect = "0.25s" }"#,
         r#"open_units = { linear = 2, policy = "random", collect = "0.25s" }"#,
         r#"open_units = { linear = 3, random = 1, collect = "0.25s" }"#,
-        r#"open_units = { linear = 6, policy = "fifo", collect = "0.25s", sag_free = 1, sag_per_unit = 0.5 }"#,
+        r#"open_units = { linear = 6, policy = "fifo", collect = "0.25s" }"#,
         "",
     ];
     let mut wrong = Vec::new();

@@ -134,18 +134,14 @@ impl Writer<'_, '_> {
         let pages = (range.length().get() / size.get().max(1)).max(1);
         let at = |page: u64| Bytes(range.from.get() + page * size.get());
         let anywhere = |rng: &mut Xoshiro256PlusPlus| -> Vec<Bytes> {
-            (0..count)
-                .map(|_| at(rng.random_range(0..pages)))
-                .collect()
+            (0..count).map(|_| at(rng.random_range(0..pages))).collect()
         };
         let random = anywhere(self.rng);
         let alternating = anywhere(self.rng);
         let first = self
             .rng
             .random_range(0..pages.saturating_sub(count as u64).max(1));
-        let linear: Vec<Bytes> = (0..count as u64)
-            .map(|n| at((first + n) % pages))
-            .collect();
+        let linear: Vec<Bytes> = (0..count as u64).map(|n| at((first + n) % pages)).collect();
         let data: Vec<Bytes> = (0..count).map(|_| self.append()).collect();
         let ranges: Vec<ByteRange> = [&random, &alternating, &linear, &data]
             .into_iter()

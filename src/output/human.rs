@@ -6,6 +6,7 @@
 
 mod chart;
 mod sizes;
+mod speeds;
 mod words;
 mod writes;
 
@@ -24,7 +25,9 @@ pub fn render(report: &Report, saved_as: Option<&Path>) -> String {
     chart::chart(report, &mut text);
     sizes::sizes(report, &mut text);
     writes::open_units(report, &mut text);
+    speeds::against_open_units(report, &mut text);
     writes::fat_area(report, &mut text);
+    speeds::along_the_start(report, &mut text);
     warnings(report, &mut text);
     cost(report, &mut text);
     next(report, saved_as, &mut text);

@@ -193,9 +193,10 @@ impl Search {
             }
         };
         let which = kind(own / median(&all), SPECIAL);
-        let near = [before, after].into_iter().flatten().all(|(_, other)| {
-            kind(own / median(pattern(other, number)), FROM_NEIGHBOURS) == which
-        });
+        let near = [before, after]
+            .into_iter()
+            .flatten()
+            .all(|(_, other)| kind(own / median(pattern(other, number)), FROM_NEIGHBOURS) == which);
         (which.filter(|_| near), mann_whitney(times, &all))
     }
 
@@ -221,11 +222,8 @@ impl Search {
         let to_the_end = differences
             .last()
             .is_some_and(|last| last.iter().any(Option::is_some));
-        let confirmed = !zones.is_empty()
-            && whole
-            && contradicted == 0
-            && !to_the_end
-            && steady == [true; 3];
+        let confirmed =
+            !zones.is_empty() && whole && contradicted == 0 && !to_the_end && steady == [true; 3];
         let mut evidence = vec![format!(
             "{seen} steps of {} from the start against {} places in the middle, in three patterns of small writes",
             self.step,
@@ -495,7 +493,10 @@ mod tests {
     #[test]
     fn a_change_in_time_is_no_zone() {
         // Everything becomes three times slower after the sixth test.
-        let (area, _) = search(Bytes::mib(2), |_, test| if test < 6 { [1.0; 3] } else { [3.0; 3] });
+        let (area, _) = search(
+            Bytes::mib(2),
+            |_, test| if test < 6 { [1.0; 3] } else { [3.0; 3] },
+        );
         assert_eq!((area.verdict, area.zones.len()), (Verdict::NotVisible, 0));
     }
 

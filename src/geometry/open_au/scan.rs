@@ -155,7 +155,8 @@ fn linear(
         found.open_aus.linear.unit_bytes = counted;
         found.open_aus.linear.evidence.push(match counted {
             Some(unit) => format!("two parts of one {unit} count as one unit"),
-            None => "whether two parts of one erase block count as one or two could not be told".to_owned(),
+            None => "whether two parts of one erase block count as one or two could not be told"
+                .to_owned(),
         });
     }
     Ok(Linear { ending, alone })
@@ -175,12 +176,11 @@ fn random(
         _ => setup.most,
     };
     drain(sweeper, size, linear.alone, limit)?;
-    let alone = small::alone(sweeper, size)?;
-    if alone.factor > SLOW_ALONE {
+    let factor = small::alone(sweeper, size)?;
+    if factor > SLOW_ALONE {
         let smallest = small::smallest_efficient(sweeper, size, setup.largest)?;
         let mut evidence = vec![format!(
-            "a random write of {size} into a single unit takes {:.1} times as long as one in order",
-            alone.factor
+            "a random write of {size} into a single unit takes {factor:.1} times as long as one in order"
         )];
         if smallest.is_none() {
             evidence.push(format!(
@@ -206,7 +206,12 @@ fn random(
     };
     let spares = setup.spares.iter().copied().skip(1).step_by(2).collect();
     let mut climb = Climb::new(sweeper, Order::Random, size, most, spares);
-    let ended = climb.run();
+    // Where units in order have no limit, units out of order mostly have none either.
+    let ended = if linear.is_open() && climb.jump(most)? {
+        Ok(Ending::Open(most))
+    } else {
+        climb.run()
+    };
     found.random_bars = bars(&climb, &ended, size);
     found.open_aus.random.count = answer(&climb, &ended, unit_bytes);
     warn(&climb, &ended, found);
@@ -215,12 +220,7 @@ fn random(
 
 /// Let the stick forget the units of the last test, until a write into a single one takes what it
 /// took at first: by writing into few units, and by waiting.
-fn drain(
-    sweeper: &mut dyn Sweeper,
-    size: Bytes,
-    baseline: f64,
-    limit: usize,
-) -> Result<(), Stop> {
+fn drain(sweeper: &mut dyn Sweeper, size: Bytes, baseline: f64, limit: usize) -> Result<(), Stop> {
     for round in 0..DRAIN_ROUNDS + DRAIN_SECONDS {
         sweeper.report("until the last test is forgotten");
         let few = limit.clamp(1, 2);
@@ -246,11 +246,7 @@ fn drain(
 }
 
 /// Whether larger writes into all units are slower than into one.
-fn waits_when_larger(
-    sweeper: &mut dyn Sweeper,
-    setup: &Setup,
-    size: Bytes,
-) -> Result<bool, Stop> {
+fn waits_when_larger(sweeper: &mut dyn Sweeper, setup: &Setup, size: Bytes) -> Result<bool, Stop> {
     let mut sweep = |lanes: Vec<usize>| {
         sweeper.sweep(&Sweep {
             lanes,
@@ -306,7 +302,7 @@ fn answer(climb: &Climb<'_>, ended: &Result<Ending, Stop>, unit: Option<Bytes>) 
     let count = |n: usize| u32::try_from(n).ok();
     let size = climb.size;
     let ms = |seconds: f64| format!("{:.1} ms", seconds * 1e3);
-    let at = |open: usize| climb.levels.get(open.wrapping_sub(1)).map_or(0.0, |l| l.seconds);
+    let at = |open: usize| climb.at(open).unwrap_or(0.0);
     let blank = OpenAu {
         unit_bytes: unit,
         ..OpenAu::default()

@@ -54,7 +54,7 @@ impl Climb<'_> {
     fn too_many(&mut self, lanes: Vec<usize>, ending: &Ending) -> Result<Option<bool>, Stop> {
         match ending {
             Ending::Soft { limit, factor } => {
-                let Some(within) = self.levels.get(limit - 1).map(|level| level.seconds) else {
+                let Some(within) = self.at(*limit) else {
                     return Ok(None);
                 };
                 Ok(Some(self.settled(lanes)? > within * factor.sqrt()))

@@ -45,9 +45,15 @@ pub fn run(meter: &mut WriteMeter<'_>, ground: &mut Ground<'_>) -> (Found, Optio
     let mut stop =
         fat_area::forget(meter, [sites.data, spare], sites.size, visits, ground.rng).err();
     if stop.is_none() {
-        stop = fat_area::run(meter, &mut search, &sites, ground.rng, &mut |meter, inquiry| {
-            progress(&inquiry.standing(), meter.cost());
-        })
+        stop = fat_area::run(
+            meter,
+            &mut search,
+            &sites,
+            ground.rng,
+            &mut |meter, inquiry| {
+                progress(&inquiry.standing(), meter.cost());
+            },
+        )
         .err();
     }
     let found = Found {
@@ -61,7 +67,10 @@ pub fn run(meter: &mut WriteMeter<'_>, ground: &mut Ground<'_>) -> (Found, Optio
 const MOST_KNOWN: u32 = 16;
 
 fn step_of(sites: &Sites) -> Bytes {
-    sites.steps.first().map_or(Bytes::ZERO, |step| step.length())
+    sites
+        .steps
+        .first()
+        .map_or(Bytes::ZERO, |step| step.length())
 }
 
 fn sites(meter: &WriteMeter<'_>, ground: &mut Ground<'_>) -> Option<Sites> {

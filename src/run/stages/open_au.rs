@@ -44,7 +44,13 @@ pub fn run(meter: &mut WriteMeter<'_>, ground: &mut Ground<'_>) -> (Found, Optio
     let ranges = APART
         .iter()
         .map(|apart| ground.territory.units(unit, phase, *apart, wanted, from))
-        .reduce(|best, next| if best.len() >= wanted || best.len() >= next.len() { best } else { next })
+        .reduce(|best, next| {
+            if best.len() >= wanted || best.len() >= next.len() {
+                best
+            } else {
+                next
+            }
+        })
         .unwrap_or_default();
     if ranges.len() < FEWEST + SPARES + parts.len() {
         return (Found::default(), None);
@@ -65,8 +71,14 @@ pub fn run(meter: &mut WriteMeter<'_>, ground: &mut Ground<'_>) -> (Found, Optio
         });
         let second = Bytes(range.from.get() + part.get());
         lanes.extend([
-            ByteRange { from: range.from, to: second },
-            ByteRange { from: second, to: Bytes(second.get() + part.get()) },
+            ByteRange {
+                from: range.from,
+                to: second,
+            },
+            ByteRange {
+                from: second,
+                to: Bytes(second.get() + part.get()),
+            },
         ]);
     }
     let setup = Setup {
@@ -104,11 +116,17 @@ mod tests {
         let block = Bytes(512);
         assert_eq!(
             parts(Bytes::mib(12), Some(Bytes::mib(4)), block),
-            [(Bytes::mib(12), Bytes::mib(4)), (Bytes::mib(4), Bytes::mib(2))]
+            [
+                (Bytes::mib(12), Bytes::mib(4)),
+                (Bytes::mib(4), Bytes::mib(2))
+            ]
         );
         assert_eq!(
             parts(Bytes::mib(8), None, block),
-            [(Bytes::mib(8), Bytes::mib(4)), (Bytes::mib(4), Bytes::mib(2))]
+            [
+                (Bytes::mib(8), Bytes::mib(4)),
+                (Bytes::mib(4), Bytes::mib(2))
+            ]
         );
         assert_eq!(parts(Bytes(512), None, block), []);
     }
