@@ -9,6 +9,7 @@
 //! [`alignment::Inquiry`], so that the inference can steer a scan without being imported here.
 
 pub mod alignment;
+pub mod fat_area;
 pub mod flashbench_log;
 pub mod fresh;
 pub mod in_order;

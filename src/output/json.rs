@@ -4,7 +4,7 @@
 //! does not know, so that the schema can grow; another schema, or another number of this one, is
 //! refused by name. Every number that is read is checked: a layout is made from it.
 
-use super::report::{Cost, Report};
+use super::report::{Cost, Report, Speeds};
 use crate::geometry::erase_block::StoppedBy;
 use crate::geometry::{Geometry, Warning};
 use crate::plan::{AlignmentChoice, alignment};
@@ -311,6 +311,7 @@ impl File {
             cost: self.cost.into_cost()?,
             warnings: self.warnings,
             chart: Vec::new(),
+            speeds: Speeds::default(),
         })
     }
 }

@@ -138,6 +138,7 @@ fn of_scan(mut facts: Facts, scanned: Scanned, after: &After, wall_time: Duratio
     report.warnings.extend(scanned.found.warnings);
     report.warnings.extend(scanned.warnings);
     report.chart = scanned.found.chart;
+    report.speeds = scanned.speeds;
     report
 }
 

@@ -13,6 +13,7 @@ use crate::geometry::erase_block::{Found, StoppedBy};
 use crate::geometry::{Geometry, Warning};
 use crate::measure::meter::{Cost, Limits, Meter, Stop};
 use crate::measure::territory::Territory;
+use crate::output::report::Speeds;
 use crate::units::Bytes;
 use budget::Budget;
 use std::sync::atomic::AtomicBool;
@@ -42,6 +43,8 @@ pub struct Writes {
 pub struct Scanned {
     /// All findings.
     pub geometry: Geometry,
+    /// Rates for the charts of the report.
+    pub speeds: Speeds,
     /// Chart and warnings of the search.
     pub found: Found,
     /// What the other stages have to say.
@@ -143,6 +146,7 @@ pub fn scan(
     let (stage, stop) = reads.stop.unzip();
     Scanned {
         geometry: reads.geometry,
+        speeds: Speeds::default(),
         stopped_by: match &stop {
             Some(stop) => StoppedBy::from(stop),
             None => reads.found.stopped_by,

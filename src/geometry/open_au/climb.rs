@@ -16,6 +16,12 @@ use crate::units::Bytes;
 /// costs 8 to 200 times a small write (public logs: 14 times on a Corsair Voyager with a rate already
 /// sagging to a fifth), while the rate of a stick that only sags falls to 0.69 at most per unit.
 pub(super) const SLOW: f64 = 3.0;
+/// Visits that are all slow, but less than this, may be slower for another reason than a collection
+/// each: that is a step of the rate, to be looked at as such.
+const COLLECTION: f64 = 8.0;
+/// A write four times as large waits just as long for a collection, but about four times as long when
+/// the rate is lower. In between lies 2.
+const SAME_WAIT: f64 = 2.0;
 /// Visits that make up a level.
 pub(super) const VISITS: usize = 12;
 /// So many slow visits in a row leave no doubt that every visit is slow, as with one unit too many
@@ -23,6 +29,8 @@ pub(super) const VISITS: usize = 12;
 pub(super) const ROW: usize = 5;
 /// Such passes, one after another, until a number of units counts as too many.
 pub(super) const SLOW_PASSES: u32 = 2;
+/// Passes in which a jump must succeed.
+const JUMPS: u32 = 6;
 /// The rate changes by itself more often than this: the stick is too unsteady to be judged.
 const MOST_SHIFTS: u32 = 2;
 /// Steps beside a soft limit are at most this share of it, else the rate just declines.
@@ -177,18 +185,60 @@ impl<'a> Climb<'a> {
     fn step(&mut self, n: usize) -> Result<Step, Stop> {
         let above = SLOW * self.level();
         let mut judge = Judge::new(n, above);
-        let mut first = true;
+        let mut ring = Ring::new((0..n).collect());
+        // Opening a unit may close one that an earlier test left behind: not scored.
+        self.pass(vec![n - 1], above, None)?;
         loop {
-            // Opening a unit may close one that an earlier test left behind: not scored.
-            let opening = first.then_some(n - 1);
-            let lanes = opening.into_iter().chain(0..n).collect();
-            let times = self.pass(lanes, above, Some(judge.row + usize::from(first)))?;
-            judge.add(times.get(usize::from(first)..).unwrap_or(&[]));
-            first = false;
-            if let Some(step) = judge.step(12.max(3 * n)) {
-                return Ok(step);
+            judge.add(&self.round(&mut ring, above, Some(judge.row))?);
+            match judge.step(12.max(3 * n)) {
+                None => {}
+                Some(Step::Slow(slow))
+                    if slow.every && slow.seconds < COLLECTION * self.level() =>
+                {
+                    let times = self.pass(ring.lanes(), f64::INFINITY, None)?;
+                    let more =
+                        self.pass(ring.lanes().repeat(VISITS.div_ceil(n)), f64::INFINITY, None)?;
+                    let seconds: Vec<f64> = times.into_iter().chain(more).collect();
+                    return Ok(Step::Fast(Level::of(n, &seconds)));
+                }
+                Some(step) => return Ok(step),
             }
         }
+    }
+
+    /// Jump to `n` units at once.
+    ///
+    /// # Errors
+    /// The stop reason when a limit of time or bytes came first.
+    pub fn jump(&mut self, n: usize) -> Result<bool, Stop> {
+        if self.levels.is_empty() {
+            let first = self.single()?;
+            self.levels.push(first);
+        }
+        self.sweeper.report(&format!("{n} units"));
+        let above = SLOW * self.level();
+        self.pass((0..n).collect(), f64::INFINITY, None)?;
+        // A stall of the stick's own may fall into one pass, and into the next.
+        for _ in 0..JUMPS {
+            let times = self.pass((0..n).collect(), above, Some(ROW))?;
+            if times.iter().all(|t| *t <= above) {
+                self.levels.push(Level::of(n, &times));
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// One pass around the ring, from where the last one stopped.
+    pub(super) fn round(
+        &mut self,
+        ring: &mut Ring,
+        slow_above: f64,
+        give_up: Option<usize>,
+    ) -> Result<Vec<f64>, Stop> {
+        let times = self.pass(ring.lanes(), slow_above, give_up)?;
+        ring.turn(times.len());
+        Ok(times)
     }
 
     /// One pass over these lanes.
@@ -245,10 +295,33 @@ impl<'a> Climb<'a> {
             self.shift(self.level());
             return Ok(None);
         }
-        Ok(Some(Ending::Soft {
-            limit,
-            factor: median(&factors),
+        let factor = median(&factors);
+        let waits = self.waits_alike(limit)?;
+        Ok(Some(match waits {
+            Some(slow) => Ending::Hard(Bracket {
+                at_least: limit,
+                at_most: limit,
+                confidence: 0.99,
+                slow,
+            }),
+            None => Ending::Soft { limit, factor },
         }))
+    }
+
+    /// What a visit beyond the limit takes, when larger writes wait just as long there as small ones.
+    fn waits_alike(&mut self, limit: usize) -> Result<Option<f64>, Stop> {
+        let small = self.size;
+        let more = |climb: &mut Self, size: Bytes| {
+            climb.size = size;
+            let within = climb.settled((0..limit).collect());
+            let beyond = climb.settled((0..=limit).collect());
+            climb.size = small;
+            Ok((within?, beyond?))
+        };
+        let (within, beyond) = more(self, small)?;
+        let (within_large, beyond_large) = more(self, Bytes(4 * small.get()))?;
+        let alike = beyond_large - within_large < SAME_WAIT * (beyond - within);
+        Ok(alike.then_some(beyond))
     }
 
     /// The seconds of a visit to these lanes once the stick has forgotten others.
@@ -276,6 +349,12 @@ impl<'a> Climb<'a> {
             .map_or(self.levels.len(), |i| levels[i - 1].open)
     }
 
+    /// The level with so many units, if it was seen.
+    pub(super) fn at(&self, open: usize) -> Option<f64> {
+        let level = self.levels.iter().find(|level| level.open == open)?;
+        Some(level.seconds)
+    }
+
     /// How the rate of all levels falls, first to last.
     pub fn decline(&self) -> f64 {
         match (self.levels.first(), self.levels.last()) {
@@ -300,6 +379,26 @@ fn stands_out(levels: &[Level], limit: usize) -> bool {
     let quiet_before = limit < 2 || fall(limit - 1) <= NEIGHBOUR * step;
     let quiet_after = (limit + 1..levels.len()).all(|i| fall(i) <= NEIGHBOUR * step);
     deep && stays && quiet_before && quiet_after
+}
+
+/// Lanes that are visited in turn, for ever.
+pub(super) struct Ring(Vec<usize>);
+
+impl Ring {
+    pub(super) fn new(lanes: Vec<usize>) -> Ring {
+        Ring(lanes)
+    }
+
+    fn lanes(&self) -> Vec<usize> {
+        self.0.clone()
+    }
+
+    /// So many were visited. A pass that was given up must not begin again at its first lanes: those
+    /// are the ones that were opened last.
+    fn turn(&mut self, visited: usize) {
+        let lanes = self.0.len().max(1);
+        self.0.rotate_left(visited % lanes);
+    }
 }
 
 /// Gathers passes over `n` units until they tell.

@@ -1,6 +1,6 @@
 //! A number of units was slow: is one fewer fast again, and is it slow once more with another unit?
 
-use super::climb::{Bracket, Climb, Ending, Judge, SLOW, Slow, Step};
+use super::climb::{Bracket, Climb, Ending, Judge, Ring, SLOW, Slow, Step};
 use crate::geometry::stats::median;
 use crate::measure::meter::Stop;
 
@@ -38,13 +38,10 @@ impl Climb<'_> {
         };
         let above = SLOW * self.level();
         let mut judge = Judge::new(n, above);
-        let mut opening = Some(spare);
+        let mut ring = Ring::new((0..n - 1).chain([spare]).collect());
+        self.pass(vec![spare], above, None)?;
         loop {
-            let skip = usize::from(opening.is_some());
-            let lanes = opening.into_iter().chain(0..n - 1).chain([spare]).collect();
-            opening = None;
-            let times = self.pass(lanes, above, Some(judge.row + skip))?;
-            judge.add(times.get(skip..).unwrap_or(&[]));
+            judge.add(&self.round(&mut ring, above, Some(judge.row))?);
             let seen = slow.visits + judge.slow_visits();
             let enough = (RULED_OUT * n).min(AFFORDABLE.max(RANGE * n));
             match judge.step(enough.saturating_sub(slow.visits).max(n)) {

@@ -11,25 +11,15 @@ pub const SLOW_ALONE: f64 = 5.0;
 /// Random writes are efficient from this share of the linear rate on.
 const HALF: f64 = 0.5;
 /// Visits for each size.
-const VISITS: usize = 6;
+const VISITS: usize = 4;
 
-/// Random writes into one unit.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Alone {
-    /// Seconds of a random write of the base size relative to one in order.
-    pub factor: f64,
-    /// Seconds of a random write of the base size.
-    pub seconds: f64,
-}
-
-/// How random writes of `size` compare with writes in order that take `linear` seconds.
-pub fn alone(sweeper: &mut dyn Sweeper, size: Bytes, linear: f64) -> Result<Alone, Stop> {
-    let times = visits(sweeper, size, Order::Random, 12)?;
-    let seconds = median(times.get(2..).unwrap_or(&[])) / f64::from(Order::Random.requests());
-    Ok(Alone {
-        factor: seconds / linear,
-        seconds,
-    })
+/// How long a random write of `size` into a single unit takes, relative to one in order.
+pub fn alone(sweeper: &mut dyn Sweeper, size: Bytes) -> Result<f64, Stop> {
+    let linear = median(&visits(sweeper, size, Order::Linear, VISITS)?);
+    // What the first of them closes or opens is not scored.
+    let random = visits(sweeper, size, Order::Random, 2 * VISITS)?;
+    let seconds = median(random.get(2..).unwrap_or(&[])) / f64::from(Order::Random.requests());
+    Ok(seconds / linear)
 }
 
 /// The smallest size from which on random writes reach half of the linear rate; `None` when the

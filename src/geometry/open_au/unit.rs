@@ -1,6 +1,6 @@
 //! What counts as one open unit: do two parts of one erase block count as one or as two?
 
-use super::climb::{Bracket, Climb, Ending, Judge, SLOW, Step};
+use super::climb::{Bracket, Climb, Ending, Judge, Ring, SLOW, Step};
 use crate::measure::meter::Stop;
 use crate::units::Bytes;
 
@@ -54,7 +54,7 @@ impl Climb<'_> {
     fn too_many(&mut self, lanes: Vec<usize>, ending: &Ending) -> Result<Option<bool>, Stop> {
         match ending {
             Ending::Soft { limit, factor } => {
-                let Some(within) = self.levels.get(limit - 1).map(|level| level.seconds) else {
+                let Some(within) = self.at(*limit) else {
                     return Ok(None);
                 };
                 Ok(Some(self.settled(lanes)? > within * factor.sqrt()))
@@ -70,9 +70,9 @@ impl Climb<'_> {
         self.pass(lanes.clone(), above, None)?;
         let n = lanes.len();
         let mut judge = Judge::new(n, above);
+        let mut ring = Ring::new(lanes);
         loop {
-            let times = self.pass(lanes.clone(), above, Some(judge.row))?;
-            judge.add(&times);
+            judge.add(&self.round(&mut ring, above, Some(judge.row))?);
             match judge.step((PATIENCE * n).max(12)) {
                 None => {}
                 Some(Step::Fast(_)) => return Ok(Some(false)),

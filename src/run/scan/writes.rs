@@ -8,6 +8,7 @@ use crate::geometry::{Geometry, Warning};
 use crate::measure::meter::{Stop, WriteMeter};
 use crate::measure::real_size::{Behind, RealSize, real_size};
 use crate::measure::territory::Territory;
+use crate::output::report::Speeds;
 use crate::run::stages::{self, Ground};
 use crate::topology::Facts;
 use crate::units::{ByteRange, Bytes};
@@ -25,6 +26,7 @@ pub(super) const STAGES: &[&str] = &[
     "fresh",
     "page writes",
     "open units",
+    "zones",
     "stalls",
 ];
 
@@ -55,6 +57,11 @@ const OPEN_UNITS: Share = Share {
     written: 60,
     programmed: 70,
 };
+const ZONES: Share = Share {
+    time: 80,
+    written: 80,
+    programmed: 80,
+};
 const STALLS: Share = Share {
     time: 100,
     written: 100,
@@ -72,6 +79,7 @@ pub(super) struct Run<'a> {
     /// without write tests.
     rng: Xoshiro256PlusPlus,
     geometry: Geometry,
+    speeds: Speeds,
     warnings: Vec<Warning>,
     real_capacity: Option<Bytes>,
     /// The first limit that ended a stage, or what ended the run.
@@ -103,6 +111,7 @@ impl<'a> Run<'a> {
             narrator,
             rng: Xoshiro256PlusPlus::seed_from_u64(options.seed ^ OTHER_STREAM),
             geometry: Geometry::default(),
+            speeds: Speeds::default(),
             warnings: Vec::new(),
             real_capacity: None,
             stop: None,
@@ -118,6 +127,7 @@ impl<'a> Run<'a> {
         self.fresh(meter, &mut reads);
         self.page(meter);
         self.open_units(meter);
+        self.zones(meter);
         self.stalls(meter);
         self.finish(meter, reads)
     }
@@ -152,6 +162,8 @@ impl<'a> Run<'a> {
         match self.stage(meter, "open units", OPEN_UNITS, stages::open_au::run) {
             Some(found) => {
                 self.geometry.open_au = found.open_aus;
+                self.speeds.linear = found.linear_bars;
+                self.speeds.random = found.random_bars;
                 self.warnings.extend(found.warnings);
             }
             None => {
@@ -159,6 +171,19 @@ impl<'a> Run<'a> {
                 let open = &mut self.geometry.open_au;
                 open.linear.evidence.push(reason.clone());
                 open.random.count.evidence.push(reason);
+            }
+        }
+    }
+
+    fn zones(&mut self, meter: &mut WriteMeter<'_>) {
+        match self.stage(meter, "zones", ZONES, stages::fat_area::run) {
+            Some(found) => {
+                self.geometry.fat_area = found.fat_area;
+                self.speeds.start = found.bars;
+            }
+            None => {
+                let reason = self.reason();
+                self.geometry.fat_area.evidence.push(reason);
             }
         }
     }
@@ -303,6 +328,7 @@ impl<'a> Run<'a> {
         let (stage, stop) = self.stop.unzip();
         Scanned {
             geometry: self.geometry,
+            speeds: self.speeds,
             found: reads.found,
             warnings: self.warnings,
             cost: meter.cost(),
