@@ -325,7 +325,12 @@ fn a_backup_of_another_device_is_refused() {
     ];
     for (mut other, says) in others {
         let parsed = Backup::parse(&backup).unwrap();
-        let error = restore::prepare(&mut other, parsed).unwrap_err().to_string();
-        assert!(error.contains("another device") && error.contains(says), "{error}");
+        let error = restore::prepare(&mut other, parsed)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("another device") && error.contains(says),
+            "{error}"
+        );
     }
 }

@@ -43,7 +43,13 @@ pub fn grid(grain: Bytes, phase: Bytes) -> AlignmentChoice {
 
 /// A layout for a device.
 pub fn layout(device: &MemoryDevice, table: TableKind, seed: &str, partitions: &[&str]) -> Layout {
-    on_grid(device, &grid(Bytes::mib(4), Bytes::ZERO), table, seed, partitions)
+    on_grid(
+        device,
+        &grid(Bytes::mib(4), Bytes::ZERO),
+        table,
+        seed,
+        partitions,
+    )
 }
 
 /// The same on another grid.
@@ -237,8 +243,10 @@ pub fn seen(device: &MemoryDevice) -> Option<Seen> {
 fn gpt(device: &MemoryDevice, at: u64) -> Option<Seen> {
     let unit = device.logical_block().bytes().get();
     let mut header = device.bytes(Bytes(at * unit), 92);
-    let u32_at = |bytes: &[u8], at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
-    let u64_at = |bytes: &[u8], at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
+    let u32_at =
+        |bytes: &[u8], at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+    let u64_at =
+        |bytes: &[u8], at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
     let sum = u32_at(&header, 16);
     header[16..20].fill(0);
     if header[..8] != *b"EFI PART" || crc32(&header) != sum || u64_at(&header, 24) != at {
