@@ -447,7 +447,7 @@ fn a_scan_that_ends_early_gives_no_layout() {
     let ended = flashfit(&["plan", &name]);
     assert_eq!(ended.code, Some(6));
     assert!(
-        flowing(&ended.stdout).contains("A failed read ended it.")
+        flowing(&ended.stdout).contains("A failed access ended it.")
             && !ended.stdout.contains("Layout"),
         "{}",
         ended.stdout

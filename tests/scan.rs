@@ -194,7 +194,7 @@ fn a_stick_that_is_pulled_out_ends_a_scan_with_6_and_what_is_known_by_then() {
         let ended = flashfit(&["scan", &name]);
         assert_eq!(ended.code, Some(6), "{ended:?}");
         assert!(
-            flowing(&ended.stdout).contains("A failed read ended it."),
+            flowing(&ended.stdout).contains("A failed access ended it."),
             "{}",
             ended.stdout
         );

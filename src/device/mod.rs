@@ -25,7 +25,7 @@ pub(crate) use open_error::shell_word;
 pub use open_error::{OpenError, OpenErrorKind, SMALLEST_DEVICE};
 
 use crate::topology::Facts;
-use crate::units::{Bytes, LogicalBlock};
+use crate::units::{ByteRange, Bytes, LogicalBlock};
 use std::time::Duration;
 
 /// A device that can be read.
@@ -62,6 +62,20 @@ pub trait Device: ReadDevice {
 
     /// Make all writes durable, and tell how long it took.
     fn flush(&mut self) -> Result<Duration, AccessError>;
+
+    /// How many bytes announcing these ranges will oblige the device to write again at the end.
+    /// Nothing, unless it preserves its contents.
+    fn to_put_back(&self, ranges: &[ByteRange]) -> Bytes {
+        let _ = ranges;
+        Bytes::ZERO
+    }
+
+    /// These ranges are about to be written. A device that preserves its contents saves them now,
+    /// where that disturbs no timed access; for all others this does nothing.
+    fn announce(&mut self, ranges: &[ByteRange]) -> Result<(), AccessError> {
+        let _ = ranges;
+        Ok(())
+    }
 }
 
 impl<D: ReadDevice + ?Sized> ReadDevice for Box<D> {
@@ -79,6 +93,21 @@ impl<D: ReadDevice + ?Sized> ReadDevice for Box<D> {
     }
     fn clock(&self) -> Duration {
         (**self).clock()
+    }
+}
+
+impl<D: Device + ?Sized> Device for Box<D> {
+    fn write(&mut self, at: Bytes, data: &[u8]) -> Result<Duration, AccessError> {
+        (**self).write(at, data)
+    }
+    fn flush(&mut self) -> Result<Duration, AccessError> {
+        (**self).flush()
+    }
+    fn to_put_back(&self, ranges: &[ByteRange]) -> Bytes {
+        (**self).to_put_back(ranges)
+    }
+    fn announce(&mut self, ranges: &[ByteRange]) -> Result<(), AccessError> {
+        (**self).announce(ranges)
     }
 }
 

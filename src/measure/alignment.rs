@@ -2,6 +2,7 @@
 //! cross a boundary that starts there.
 
 use super::meter::{Content, Meter, Stop};
+use crate::device::ReadDevice;
 use crate::units::Bytes;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::seq::SliceRandom;
@@ -62,11 +63,11 @@ pub struct Batch {
 /// # Errors
 /// The stop reason when measuring ended before the inquiry did. A batch that was not completed is
 /// dropped.
-pub fn run(
-    meter: &mut Meter<'_>,
+pub fn run<D: ReadDevice + ?Sized>(
+    meter: &mut Meter<'_, D>,
     inquiry: &mut dyn Inquiry,
     rng: &mut Xoshiro256PlusPlus,
-    progress: &mut dyn FnMut(&Meter<'_>, &dyn Inquiry),
+    progress: &mut dyn FnMut(&Meter<'_, D>, &dyn Inquiry),
 ) -> Result<(), Stop> {
     while let Some(batch) = inquiry.next() {
         let triples = read_batch(meter, &batch, rng)?;
@@ -80,8 +81,8 @@ pub fn run(
 /// the role that a site plays in a pass is random: the reads of one site lie a whole pass apart (a
 /// device's read cache and mapping cache have moved on), and whatever the first visit costs is
 /// paid by each role equally often.
-fn read_batch(
-    meter: &mut Meter<'_>,
+fn read_batch<D: ReadDevice + ?Sized>(
+    meter: &mut Meter<'_, D>,
     batch: &Batch,
     rng: &mut Xoshiro256PlusPlus,
 ) -> Result<Vec<Triple>, Stop> {

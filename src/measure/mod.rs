@@ -12,6 +12,7 @@ pub mod alignment;
 pub mod flashbench_log;
 pub mod meter;
 pub mod noise;
+pub mod territory;
 
 use crate::units::{Bytes, LogicalBlock};
 

@@ -2,6 +2,7 @@
 //! is compared.
 
 use super::meter::{Content, Meter, Stop};
+use crate::device::ReadDevice;
 use crate::units::Bytes;
 use rand::RngExt;
 use rand::rngs::Xoshiro256PlusPlus;
@@ -35,8 +36,8 @@ pub struct Single {
 ///
 /// The places are odd multiples of 32 KiB plus 8 KiB: inside a page and inside an erase block
 /// whatever their sizes, and never a place that the scan reads later.
-pub fn single_reads(
-    meter: &mut Meter<'_>,
+pub fn single_reads<D: ReadDevice + ?Sized>(
+    meter: &mut Meter<'_, D>,
     size: Bytes,
     rng: &mut Xoshiro256PlusPlus,
     kept: &mut Vec<Single>,

@@ -166,8 +166,9 @@ fn cost(report: &Report, text: &mut Text) {
     if let Some(stop) = cost.stopped_by {
         line += match stop.word() {
             "time_limit" => " The time limit ended it.",
+            "write_limit" => " The limit on written bytes ended it.",
             "interrupted" => " It was interrupted.",
-            "io_error" => " A failed read ended it.",
+            "io_error" => " A failed access ended it.",
             "futility" => " More reads would not have told more.",
             _ => "",
         };

@@ -192,10 +192,11 @@ fn seconds(time: Duration) -> f64 {
     micros as f64 / 1e6
 }
 
-const STOPS: [StoppedBy; 5] = [
+const STOPS: [StoppedBy; 6] = [
     StoppedBy::Posterior,
     StoppedBy::Futility,
     StoppedBy::TimeLimit,
+    StoppedBy::WriteLimit,
     StoppedBy::Interrupted,
     StoppedBy::IoError,
 ];

@@ -135,7 +135,7 @@ fn stage(scanned: &Scanned, noise_reads: u64) -> &'static str {
 /// The error of a scan that ended early, unless it ended by its own limit.
 fn of_stop(name: &str, stop: &Stop, stage: &str) -> Option<Error> {
     let error = match stop {
-        Stop::TimeLimit => return None,
+        Stop::TimeLimit | Stop::WriteLimit => return None,
         Stop::Interrupted => Error::new(
             ExitCode::Interrupted,
             format!("{name}: interrupted {stage}"),
@@ -145,6 +145,12 @@ fn of_stop(name: &str, stop: &Stop, stage: &str) -> Option<Error> {
             "{name}: {error}, {stage}"
         ))
         .hint("plug it in again and repeat the scan; the report holds what was known by then"),
+        Stop::Hung { at, took } => Error::io(format!(
+            "{name}: one access at byte {} took {} s, {stage}",
+            at.get(),
+            took.as_secs()
+        ))
+        .hint("try another port or reader; the report holds what was known by then"),
         Stop::Failed(error) => Error::io(format!("{name}: {error}, {stage}"))
             .hint("try another port or reader; the report holds what was known by then"),
     };

@@ -62,10 +62,7 @@ pub fn scan(
         .copied()
         .max()
         .unwrap_or(base_read_size(facts.logical_block));
-    let limits = Limits {
-        time: options.time_limit,
-        interrupt,
-    };
+    let limits = Limits::of_reading(options.time_limit, interrupt);
     let mut meter = Meter::new(device, limits, largest);
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(options.seed);
     let mut singles = Vec::new();

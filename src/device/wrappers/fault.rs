@@ -138,6 +138,14 @@ impl<D: Device> Device for FaultInjector<D> {
         let time = self.inner.flush()?;
         Ok(self.hang(time, hang))
     }
+
+    fn to_put_back(&self, ranges: &[ByteRange]) -> Bytes {
+        self.inner.to_put_back(ranges)
+    }
+
+    fn announce(&mut self, ranges: &[ByteRange]) -> Result<(), AccessError> {
+        self.inner.announce(ranges)
+    }
 }
 
 #[cfg(test)]

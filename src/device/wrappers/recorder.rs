@@ -153,6 +153,14 @@ impl<D: Device> Device for Recorder<D> {
         self.note(AccessKind::Flush, Bytes::ZERO, 0, began, &result);
         result
     }
+
+    fn to_put_back(&self, ranges: &[ByteRange]) -> Bytes {
+        self.inner.to_put_back(ranges)
+    }
+
+    fn announce(&mut self, ranges: &[ByteRange]) -> Result<(), AccessError> {
+        self.inner.announce(ranges)
+    }
 }
 
 #[cfg(test)]

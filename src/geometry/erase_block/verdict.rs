@@ -41,6 +41,8 @@ pub enum StoppedBy {
     Futility,
     /// The time limit.
     TimeLimit,
+    /// The limit on written or programmed bytes.
+    WriteLimit,
     /// Interrupted from outside.
     Interrupted,
     /// An access failed.
@@ -54,6 +56,7 @@ impl StoppedBy {
             StoppedBy::Posterior => "posterior",
             StoppedBy::Futility => "futility",
             StoppedBy::TimeLimit => "time_limit",
+            StoppedBy::WriteLimit => "write_limit",
             StoppedBy::Interrupted => "interrupted",
             StoppedBy::IoError => "io_error",
         }
@@ -150,7 +153,8 @@ pub(super) fn conclude(record: Record<'_>) -> Found {
         None => record.stopped_by,
         Some(Stop::TimeLimit) => StoppedBy::TimeLimit,
         Some(Stop::Interrupted) => StoppedBy::Interrupted,
-        Some(Stop::Failed(_)) => StoppedBy::IoError,
+        Some(Stop::WriteLimit) => StoppedBy::WriteLimit,
+        Some(Stop::Hung { .. } | Stop::Failed(_)) => StoppedBy::IoError,
     };
     let mut warnings = warnings(&record);
     let candidate = candidate(&record);
@@ -160,7 +164,7 @@ pub(super) fn conclude(record: Record<'_>) -> Found {
             let verdict = if record.winner.is_some()
                 && record.known.may_confirm
                 && candidate.leader.probability >= CONFIRMED
-                && !matches!(record.stop, Some(Stop::Failed(_)))
+                && !matches!(record.stop, Some(Stop::Hung { .. } | Stop::Failed(_)))
             {
                 Verdict::Confirmed
             } else {
@@ -272,11 +276,20 @@ fn warnings(record: &Record<'_>) -> Vec<Warning> {
             format!("the speed of ordinary reads jumped by more than a fifth {} times; those reads were set aside", record.disturbed),
         ));
     }
-    if let Some(Stop::Failed(error)) = record.stop {
-        list.push(Warning::new(
+    match record.stop {
+        Some(Stop::Failed(error)) => list.push(Warning::new(
             "io_error",
             format!("the scan ended early: {error}"),
-        ));
+        )),
+        Some(Stop::Hung { at, took }) => list.push(Warning::new(
+            "hung",
+            format!(
+                "the scan ended early: one access at byte {} took {} s",
+                at.get(),
+                took.as_secs()
+            ),
+        )),
+        _ => {}
     }
     list
 }
