@@ -57,7 +57,11 @@ fn a_fresh_stick_shows_its_erase_block_once_its_places_are_written() {
         let (found, stop, cost) = run(&mut device, None, MANY, seed);
         let found = found.unwrap().erase_block;
         assert_eq!(stop, None);
-        assert!(cost.bytes_written < Bytes::mib(12), "{}", cost.bytes_written);
+        assert!(
+            cost.bytes_written < Bytes::mib(12),
+            "{}",
+            cost.bytes_written
+        );
         assert!(cost.device_time < Duration::from_secs(240), "{cost:?}");
         if found.verdict.is_told() {
             assert_eq!(
@@ -92,7 +96,10 @@ fn by_reads_alone_a_fresh_stick_shows_nothing_and_names_the_command_that_would()
     assert_eq!(scanned.geometry.page.verdict, Verdict::NotVisible);
     let warnings = &scanned.found.warnings;
     let warning = warnings.iter().find(|w| w.code == "mostly_blank").unwrap();
-    let command = format!("flashfit scan {} --write-tests destroy", device.facts().path);
+    let command = format!(
+        "flashfit scan {} --write-tests destroy",
+        device.facts().path
+    );
     assert!(warning.text.contains(&command), "{}", warning.text);
 }
 
@@ -171,7 +178,9 @@ fn nothing_is_written_outside_the_territory_nor_beyond_the_limit() {
     for access in record.accesses() {
         if access.kind == flashfit::device::wrappers::AccessKind::Write {
             let end = Bytes(access.range.to.get());
-            let inside = ranges.iter().any(|r| r.from <= access.range.from && end <= r.to);
+            let inside = ranges
+                .iter()
+                .any(|r| r.from <= access.range.from && end <= r.to);
             assert!(inside, "{} to {end}", access.range.from);
         }
     }

@@ -104,7 +104,8 @@ impl Toy {
     /// Noise, stalls, drift and ticks.
     fn pass(&mut self, micros: f64) -> Duration {
         let noise: f64 = (0..6).map(|_| self.rng.random::<f64>() - 0.5).sum();
-        let mut micros = micros * (1.0 + 0.04 * noise) * (1.0 + self.drift * self.clock.as_secs_f64());
+        let mut micros =
+            micros * (1.0 + 0.04 * noise) * (1.0 + self.drift * self.clock.as_secs_f64());
         if self.rng.random::<f64>() < self.stalls {
             micros += 300_000.0 * self.rng.random::<f64>();
         }
@@ -141,7 +142,9 @@ impl Toy {
         if units(from.wrapping_sub(1)) != units(to - 1) {
             work += self.open;
         }
-        if self.by_count > 0 && self.written / self.by_count != (self.written + length) / self.by_count {
+        if self.by_count > 0
+            && self.written / self.by_count != (self.written + length) / self.by_count
+        {
             work += 20_000.0;
         }
         self.written += length;
@@ -209,14 +212,22 @@ fn check(name: &str, page: u64, make: impl Fn(u64) -> Toy) {
             told += 1;
         }
     }
-    assert!(told * 3 >= seeds() * 2, "{name}: told of {told} of {}", seeds());
+    assert!(
+        told * 3 >= seeds() * 2,
+        "{name}: told of {told} of {}",
+        seeds()
+    );
 }
 
 /// No page is told.
 fn check_none(name: &str, make: impl Fn(u64) -> Toy) {
     for seed in 1..=seeds() {
         let found = pages(&mut make(seed), unknown(), seed).pages.page;
-        assert_eq!(found.verdict, Verdict::NotVisible, "{name}, {seed}: {found:#?}");
+        assert_eq!(
+            found.verdict,
+            Verdict::NotVisible,
+            "{name}, {seed}: {found:#?}"
+        );
     }
 }
 
@@ -227,10 +238,14 @@ fn pages_of_all_usual_sizes_are_told() {
         check(&format!("{page} KiB, partial"), page * KIB, |seed| {
             Toy::paged(seed, page * KIB, 900.0)
         });
-        check(&format!("{page} KiB, whole and partial"), page * KIB, |seed| Toy {
-            whole_pages: true,
-            ..Toy::paged(seed, page * KIB, 400.0)
-        });
+        check(
+            &format!("{page} KiB, whole and partial"),
+            page * KIB,
+            |seed| Toy {
+                whole_pages: true,
+                ..Toy::paged(seed, page * KIB, 400.0)
+            },
+        );
     }
 }
 
@@ -378,7 +393,11 @@ fn stalls_that_belong_to_no_place_tell_nothing() {
                 ..Toy::new(seed)
             };
             let found = stalls(&mut toy, Bytes::gib(1), seed).unwrap().erase_block;
-            assert_eq!(found.verdict, Verdict::NotVisible, "{name}, {seed}: {found:#?}");
+            assert_eq!(
+                found.verdict,
+                Verdict::NotVisible,
+                "{name}, {seed}: {found:#?}"
+            );
             assert_eq!(found.bytes, None);
         }
     }
@@ -394,7 +413,11 @@ fn a_fast_cache_that_fills_up_is_named_and_no_limit_is_passed() {
     let found = stalls(&mut toy, Bytes::gib(1), 1).unwrap();
     let warning = found.warning.unwrap();
     assert_eq!(warning.code, "slc_cache");
-    assert!(warning.text.contains("3.0 times slower"), "{}", warning.text);
+    assert!(
+        warning.text.contains("3.0 times slower"),
+        "{}",
+        warning.text
+    );
     let rate = found.bytes_per_second.unwrap();
     assert!((1e6..40e6).contains(&rate), "{rate}");
     assert_eq!(stalls(&mut Toy::new(1), Bytes::mib(20), 1), None);

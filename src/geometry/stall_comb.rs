@@ -118,12 +118,14 @@ impl Comb {
         logs.push(NOTHING.ln());
         let total = log_sum_exp(&logs);
         scored.sort_by(|a, b| b.0.total_cmp(&a.0));
-        comb.best = scored.first().map(|&(log, grid, boundaries, stalls)| Tooth {
-            grid,
-            probability: (log - total).exp(),
-            boundaries,
-            stalls,
-        });
+        comb.best = scored
+            .first()
+            .map(|&(log, grid, boundaries, stalls)| Tooth {
+                grid,
+                probability: (log - total).exp(),
+                boundaries,
+                stalls,
+            });
         comb.runner_up = comb.best.and_then(|best| {
             let other = |s: &&(f64, Alignment, u64, u64)| s.1.grain() != best.grid.grain();
             scored.iter().find(other).map(|s| s.1.grain())
@@ -196,8 +198,7 @@ fn fit(all: u64, stalls: u64, boundaries: u64, hits: u64) -> f64 {
     let marginal = |(a, b): (f64, f64), n: u64, k: u64| {
         ln_beta(a + k as f64, b + (n - k) as f64) - ln_beta(a, b)
     };
-    marginal(AT_BOUNDARIES, boundaries, hits)
-        + marginal(ELSEWHERE, all - boundaries, stalls - hits)
+    marginal(AT_BOUNDARIES, boundaries, hits) + marginal(ELSEWHERE, all - boundaries, stalls - hits)
         - marginal(ELSEWHERE, all, stalls)
 }
 
@@ -209,7 +210,9 @@ fn stalled(series: &[ChunkTime]) -> Vec<bool> {
         .collect();
     (0..logs.len())
         .map(|i| {
-            let from = i.saturating_sub(WINDOW / 2).min(logs.len().saturating_sub(WINDOW));
+            let from = i
+                .saturating_sub(WINDOW / 2)
+                .min(logs.len().saturating_sub(WINDOW));
             let window = &logs[from..logs.len().min(from + WINDOW)];
             let spread = mad_sigma(window).max(LEAST_SPREAD);
             logs[i] > median(window) + STALL * spread
@@ -392,7 +395,10 @@ mod tests {
             let (size, phase) = (size * mib, phase * mib);
             let first = series(Bytes::mib(1000), Bytes::mib(128), boundary(size, phase));
             let tooth = look(&first).candidate().unwrap();
-            assert_eq!(tooth.grid, Alignment::new(Bytes(size), Bytes(phase)).unwrap());
+            assert_eq!(
+                tooth.grid,
+                Alignment::new(Bytes(size), Bytes(phase)).unwrap()
+            );
             let second = series(Bytes::mib(5001), Bytes(6 * size), boundary(size, phase));
             assert!(agrees(&second, CHUNK, tooth));
             let found = verdict(&look(&first), Some(true));

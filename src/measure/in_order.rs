@@ -88,7 +88,12 @@ impl<'m, 'a> InOrder<'m, 'a> {
             return Ok(None);
         };
         if next > self.announced {
-            let to = Bytes(self.at.get().saturating_add(ANNOUNCED.get()).max(next.get()));
+            let to = Bytes(
+                self.at
+                    .get()
+                    .saturating_add(ANNOUNCED.get())
+                    .max(next.get()),
+            );
             let range = ByteRange {
                 from: self.announced,
                 to: to.min(self.end),

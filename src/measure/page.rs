@@ -184,7 +184,11 @@ mod tests {
         assert_eq!(usb2[usb2.len() - 2..], [Bytes::kib(64), Bytes::kib(96)]);
         let all = ladder_sizes(Bytes::kib(4), Bytes::kib(512));
         assert_eq!((all[0], all.len()), (Bytes::kib(4), 8));
-        assert!(ladder_bytes(&all) < Bytes::mib(12), "{}", ladder_bytes(&all));
+        assert!(
+            ladder_bytes(&all) < Bytes::mib(12),
+            "{}",
+            ladder_bytes(&all)
+        );
         assert!(ladder_bytes(&usb2) < Bytes::mib(7));
     }
 }

@@ -6,10 +6,10 @@
 use flashfit::device::Device;
 use flashfit::device::simulated::{Profile, SimulatedStick};
 use flashfit::geometry::{EraseBlock, Geometry, Page, Source, Verdict};
+use flashfit::measure::base_read_size;
 use flashfit::measure::meter::{Limits, Meter, Stop, WriteMeter};
 use flashfit::measure::noise::{self, Single};
 use flashfit::measure::territory::Territory;
-use flashfit::measure::base_read_size;
 use flashfit::run::stages::{Ground, page, reading};
 use flashfit::topology::Transport;
 use flashfit::units::Bytes;
@@ -42,7 +42,12 @@ pub fn meter(device: &mut dyn Device, written: Bytes) -> WriteMeter<'_> {
 
 impl Run {
     /// The noise stage.
-    pub fn begin(meter: &mut WriteMeter<'_>, usb: bool, block: flashfit::units::LogicalBlock, seed: u64) -> Run {
+    pub fn begin(
+        meter: &mut WriteMeter<'_>,
+        usb: bool,
+        block: flashfit::units::LogicalBlock,
+        seed: u64,
+    ) -> Run {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut singles = Vec::new();
         noise::single_reads(meter, base_read_size(block), &mut rng, &mut singles).unwrap();
@@ -102,7 +107,9 @@ pub fn pages(device: &mut dyn Device, erase_block: EraseBlock, seed: u64) -> Pag
     );
     let (read_rates, _) = reading::read_rates(&mut meter, &facts, &mut run.rng);
     run.geometry.page = by_reads.clone();
-    let (pages, stop) = run.stage(&mut meter, &facts, |meter, ground, _| page::run(meter, ground));
+    let (pages, stop) = run.stage(&mut meter, &facts, |meter, ground, _| {
+        page::run(meter, ground)
+    });
     let cost = meter.cost();
     PageRun {
         by_reads,

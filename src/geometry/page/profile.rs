@@ -144,10 +144,7 @@ impl Profile {
         let to = self
             .capacity
             .checked_sub(Bytes(WING_TO.get() + self.read_size.get()))?;
-        let (first, last) = (
-            from.get() / level.get() / 2 + 1,
-            to.get() / level.get() / 2,
-        );
+        let (first, last) = (from.get() / level.get() / 2 + 1, to.get() / level.get() / 2);
         if first >= last {
             return None;
         }
@@ -155,7 +152,8 @@ impl Profile {
             let at = Bytes((2 * self.rng.random_range(first..last) + 1) * level.get());
             // Half a read beside the grid of reads: inside every page that is larger than a read.
             let wing = self.rng.random_range(WING_FROM.get()..WING_TO.get());
-            let wing = wing / self.read_size.get() * self.read_size.get() + self.read_size.get() / 2;
+            let wing =
+                wing / self.read_size.get() * self.read_size.get() + self.read_size.get() / 2;
             let is_boundary = self.boundaries.iter().any(|grid| grid.contains(at));
             if !is_boundary && self.used.insert(at.get()) {
                 return Some(Site {
@@ -169,7 +167,9 @@ impl Profile {
 
     fn level_of(&self, at: Bytes) -> Option<usize> {
         let size = 1u64 << at.get().trailing_zeros().min(63);
-        self.levels.iter().position(|level| level.size.get() == size)
+        self.levels
+            .iter()
+            .position(|level| level.size.get() == size)
     }
 
     /// What the scan says of the page. At most "likely": reads show where pages end inside the flash,

@@ -86,7 +86,10 @@ mod tests {
     fn the_best_rate_has_the_longest_bar_and_the_efficient_size_a_mark() {
         let drawn = line(&rate(10e6), 20e6, Some(Bytes::kib(16)));
         assert_eq!(drawn.matches('#').count(), 12);
-        assert!(drawn.ends_with("10.0 MB/s  <- 70 % of the best rate"), "{drawn}");
+        assert!(
+            drawn.ends_with("10.0 MB/s  <- 70 % of the best rate"),
+            "{drawn}"
+        );
         assert_eq!(line(&rate(20e6), 20e6, None).matches('#').count(), 24);
         assert_eq!(line(&rate(0.0), 0.0, None).matches('#').count(), 0);
         assert!(line(&rate(9_999e6), 9_999e6, Some(Bytes::kib(16))).len() <= 80);

@@ -61,7 +61,10 @@ pub fn run(meter: &mut WriteMeter<'_>, ground: &mut Ground<'_>) -> (Option<Stall
             Err(early) => stop = Some(early),
         }
     }
-    let seconds: f64 = series.iter().map(|c: &ChunkTime| c.time.as_secs_f64()).sum();
+    let seconds: f64 = series
+        .iter()
+        .map(|c: &ChunkTime| c.time.as_secs_f64())
+        .sum();
     let bytes = series.len() as f64 * chunk.get() as f64;
     let stalls = Stalls {
         erase_block: verdict(&comb, second),
