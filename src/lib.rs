@@ -28,5 +28,7 @@ pub mod measure;
 pub mod output;
 pub mod plan;
 pub mod run;
+pub mod table;
 pub mod topology;
 pub mod units;
+pub mod wizard;

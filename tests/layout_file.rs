@@ -109,3 +109,52 @@ fn gaps_missing_from_a_layout_file_are_filled_in() {
     assert_eq!(read.partitions, plan.partitions);
     assert_eq!(read.gaps.len(), 2);
 }
+
+#[test]
+fn the_shape_of_a_gpt_travels_and_is_checked() {
+    let wish = with_table(TableKind::Gpt, &["64MiB:fat32", "64MiB:ext4"]);
+    let plan = plan(16_012_804_096, Bytes::mib(4), &wish).unwrap();
+    let good: serde_json::Value = serde_json::from_str(&layout_json::render(&plan)).unwrap();
+    assert_eq!(good["gpt"]["entries"], 128);
+    assert_eq!(good["gpt"]["array_lba"], 2);
+    assert_eq!(
+        good["gpt"]["backup_array_lba"],
+        plan.capacity.get() - 33,
+        "32 sectors of entries and the header"
+    );
+    let with = |pointer: &str, value: serde_json::Value| {
+        let mut file = good.clone();
+        *file.pointer_mut(pointer).unwrap() = value;
+        layout_json::parse(&file.to_string()).map_err(|error| error.to_string())
+    };
+    let table = serde_json::json!([{"from_bytes": 8192, "to_bytes": 9000}]);
+    for (pointer, value, says) in [
+        ("/gpt/entries", 0.into(), "no shape"),
+        ("/gpt/entries", 56.into(), "no shape"),
+        ("/gpt/entries", u32::MAX.into(), "no shape"),
+        ("/gpt/array_lba", 2048.into(), "no shape"),
+        ("/gpt/backup_array_lba", u64::MAX.into(), "no shape"),
+        ("/keep_out", table, "over the table"),
+    ] {
+        let error = with(pointer, value).unwrap_err();
+        assert!(error.contains(says), "{pointer}: {error}");
+    }
+    let mut old = good.clone();
+    old.as_object_mut().unwrap().remove("gpt");
+    assert_eq!(layout_json::parse(&old.to_string()).unwrap(), plan);
+    old["table"] = "mbr".into();
+    old["disk_id"] = "0x12345678".into();
+    assert!(layout_json::parse(&old.to_string()).is_err());
+    let mut short = good.clone();
+    short["gpt"] = serde_json::json!({
+        "entries": 56, "array_lba": 2, "backup_array_lba": plan.capacity.get() - 15
+    });
+    assert_eq!(
+        layout_json::parse(&short.to_string())
+            .unwrap()
+            .gpt
+            .unwrap()
+            .entries,
+        56
+    );
+}

@@ -15,6 +15,7 @@ pub mod fat_area;
 pub mod log;
 pub mod open_au;
 pub mod page;
+pub mod ranks;
 pub mod stall_comb;
 pub mod stats;
 pub mod throughput;

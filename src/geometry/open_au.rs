@@ -3,6 +3,14 @@
 //! A device that has to close a unit before it can write into another pays one garbage collection
 //! per write, whatever the size of the write: halving the size halves the rate.
 
+mod climb;
+mod confirm;
+pub mod scan;
+mod small;
+mod unit;
+
+pub use unit::Pair;
+
 use crate::units::Bytes;
 
 /// A request size and the rate reached with it.

@@ -7,6 +7,7 @@
 mod chart;
 mod rates;
 mod sizes;
+mod speeds;
 mod words;
 mod writes;
 
@@ -27,7 +28,9 @@ pub fn render(report: &Report, saved_as: Option<&Path>) -> String {
     sizes::page_evidence(report, &mut text);
     rates::rates(report, &mut text);
     writes::open_units(report, &mut text);
+    speeds::against_open_units(report, &mut text);
     writes::fat_area(report, &mut text);
+    speeds::along_the_start(report, &mut text);
     warnings(report, &mut text);
     cost(report, &mut text);
     next(report, saved_as, &mut text);

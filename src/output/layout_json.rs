@@ -5,6 +5,7 @@
 //! (see [`Layout::check`]): a layout from a file is written to a disk.
 
 use crate::plan::alignment::AlignmentChoice;
+use crate::plan::gpt_shape::{GptShape, STANDARD_ENTRIES};
 use crate::plan::layout::{
     AlignedBy, Gap, GapKind, KeptOut, Layout, LayoutFault, Partition, Warning,
 };
@@ -84,6 +85,9 @@ struct File {
     capacity_bytes: Bytes,
     capacity_sectors: Option<Sectors>,
     alignment: Grid,
+    /// Of a GPT only; the standard shape when it is not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gpt: Option<Shape>,
     first_usable_lba: Option<Lba>,
     last_usable_lba: Option<Lba>,
     partitions: Vec<Entry>,
@@ -111,6 +115,13 @@ struct Grid {
     fallback: bool,
     #[serde(default)]
     reason: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Shape {
+    entries: u32,
+    array_lba: Lba,
+    backup_array_lba: Lba,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -187,6 +198,11 @@ impl From<&Layout> for File {
                 fallback: grid.fallback,
                 reason: grid.reason.clone(),
             },
+            gpt: layout.gpt.map(|shape| Shape {
+                entries: shape.entries,
+                array_lba: shape.array_lba,
+                backup_array_lba: shape.backup_array_lba,
+            }),
             first_usable_lba: Some(layout.first_usable),
             last_usable_lba: Some(layout.last_usable),
             partitions: layout.partitions.iter().enumerate().map(entry).collect(),
@@ -256,7 +272,19 @@ impl File {
                 "it is not capacity_bytes divided by logical_block_size",
             ));
         }
-        let room = table_room(table, block, capacity).ok_or(LayoutFault::NoRoom(capacity))?;
+        let gpt = match self.gpt {
+            Some(shape) => Some(GptShape {
+                entries: shape.entries,
+                array_lba: shape.array_lba,
+                backup_array_lba: shape.backup_array_lba,
+            }),
+            None if table == TableKind::Gpt => GptShape::new(STANDARD_ENTRIES, block, capacity),
+            None => None,
+        };
+        let room = gpt
+            .map(|shape| shape.room(block))
+            .or_else(|| table_room(table, block, capacity))
+            .ok_or(LayoutFault::NoRoom(capacity))?;
         let partitions = self
             .partitions
             .into_iter()
@@ -278,6 +306,7 @@ impl File {
             logical_block: block,
             capacity,
             alignment: self.alignment.into_choice()?,
+            gpt,
             first_usable: self.first_usable_lba.unwrap_or(room.first),
             last_usable: self
                 .last_usable_lba

@@ -11,6 +11,7 @@
 //!
 //! Comments are whole lines beginning with `#`; sfdisk skips them everywhere.
 
+use crate::plan::gpt_shape::STANDARD_ENTRIES;
 use crate::plan::layout::{Layout, Partition};
 use crate::plan::{PartitionType, TableKind};
 use std::fmt::Write;
@@ -102,6 +103,9 @@ fn headers(layout: &Layout, text: &mut String) {
         // which makes Windows move the entry array where some boot loaders do not look for it.
         header("first-lba", &layout.first_usable);
         header("last-lba", &layout.last_usable);
+        if let Some(shape) = layout.gpt.filter(|shape| shape.entries != STANDARD_ENTRIES) {
+            header("table-length", &shape.entries);
+        }
     }
     header("sector-size", &layout.logical_block.bytes().get());
 }

@@ -3,6 +3,7 @@
 use super::alignment::{AlignmentChoice, alignment_override};
 use super::error::PlanError;
 use super::gaps::{Boundaries, gaps};
+use super::gpt_shape::{GptShape, STANDARD_ENTRIES};
 use super::ids::IdSource;
 use super::intent::{
     DiskIdChoice, Intent, IntentError, PartitionIntent, PartitionSize, TableChoice, is_zero,
@@ -81,7 +82,17 @@ pub fn layout(
         return Err(PlanError::WrongDiskId { id, table });
     }
 
-    let room = table_room(table, block, medium.sectors()).ok_or_else(|| ground.no_room())?;
+    let shape = match table {
+        TableKind::Mbr => None,
+        TableKind::Gpt => Some(
+            GptShape::new(STANDARD_ENTRIES, block, medium.sectors())
+                .ok_or_else(|| ground.no_room())?,
+        ),
+    };
+    let room = shape
+        .map(|shape| shape.room(block))
+        .or_else(|| table_room(table, block, medium.sectors()))
+        .ok_or_else(|| ground.no_room())?;
     let places =
         place(&ground.field(room), &wants).map_err(|misfit| ground.explain(misfit, room))?;
     let ids = intent
@@ -120,6 +131,7 @@ pub fn layout(
         notes: notes(&partitions, &places, &choice, block),
         warnings: warnings(&partitions, table, &choice, intent, medium),
         alignment: choice,
+        gpt: shape,
         first_usable: room.first,
         last_usable: Lba(room.end.get() - 1),
         partitions: entries,

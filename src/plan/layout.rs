@@ -3,10 +3,11 @@
 pub use super::gaps::{Gap, GapKind};
 
 use super::alignment::AlignmentChoice;
+use super::gpt_shape::GptShape;
 use super::guid::Guid;
 use super::ids::DiskId;
 use super::label::{LabelError, check_gpt_name};
-use super::table_room::{most_partitions, table_room};
+use super::table_room::{TableRoom, most_partitions, table_room};
 use super::types::{FileSystem, PartitionType, TableKind};
 use crate::units::{Alignment, ByteRange, Bytes, Lba, LogicalBlock, Sectors};
 use std::collections::HashSet;
@@ -26,6 +27,8 @@ pub struct Layout {
     pub capacity: Sectors,
     /// The grid.
     pub alignment: AlignmentChoice,
+    /// How the copies of a GPT lie; `None` with an MBR.
+    pub gpt: Option<GptShape>,
     /// The first sector that the table leaves for partitions.
     pub first_usable: Lba,
     /// The last one (inclusive, as tables and tools write it).
@@ -134,6 +137,15 @@ pub enum LayoutFault {
     /// Usable sectors that the table does not leave.
     #[error("usable sectors {0} to {1} are not within the {2} to {3} that the table leaves")]
     Usable(Lba, Lba, Lba, Lba),
+    /// The parts of a GPT lie where they cannot, or an MBR has some.
+    #[error("{0} entries from sector {1} and again from {2} are no shape of the table")]
+    Shape(u32, Lba, Lba),
+    /// A GPT without the place of its parts.
+    #[error("a GPT without the number and place of its entries")]
+    NoShape,
+    /// What is kept out lies over the table.
+    #[error("the keep-out range {from}-{to} lies over the table itself", from = .0.from, to = .0.to)]
+    KeepOutOverTable(ByteRange),
     /// The grid of the ends is not a divisor of that of the starts.
     #[error("sizes in units of {0} do not fit starts on {1}")]
     Grids(Bytes, Alignment),
@@ -236,8 +248,7 @@ impl Layout {
         if self.capacity.to_bytes(self.logical_block).is_none() {
             return Err(LayoutFault::NoRoom(self.capacity));
         }
-        let room = table_room(self.table, self.logical_block, self.capacity)
-            .ok_or(LayoutFault::NoRoom(self.capacity))?;
+        let room = self.check_shape()?;
         let last = Lba(room.end.get() - 1);
         if self.first_usable < room.first
             || self.last_usable > last
@@ -261,12 +272,41 @@ impl Layout {
         if !starts.grain().is_multiple_of(self.alignment.unit) {
             return Err(LayoutFault::Grids(self.alignment.unit, starts));
         }
+        let most = self.gpt.map_or(most_partitions(self.table), |shape| {
+            usize::try_from(shape.entries).unwrap_or(usize::MAX)
+        });
         match self.partitions.len() {
             0 => Err(LayoutFault::Empty),
-            count if count > most_partitions(self.table) => {
-                Err(LayoutFault::TooMany(count, self.table))
-            }
+            count if count > most => Err(LayoutFault::TooMany(count, self.table)),
             _ => Ok(()),
+        }
+    }
+
+    /// The room that the table leaves, and whether anything is kept out of its own sectors.
+    fn check_shape(&self) -> Result<TableRoom, LayoutFault> {
+        let (block, capacity) = (self.logical_block, self.capacity);
+        let (room, owned) = match (self.table, self.gpt) {
+            (TableKind::Mbr, None) => {
+                let sector = ByteRange {
+                    from: Bytes::ZERO,
+                    to: block.bytes(),
+                };
+                (table_room(self.table, block, capacity), vec![sector])
+            }
+            (TableKind::Gpt, Some(shape)) => {
+                if GptShape::new(shape.entries, block, capacity) != Some(shape) {
+                    return Err(shape_fault(shape));
+                }
+                let owned = shape.owned(block, capacity).to_vec();
+                (Some(shape.room(block)), owned)
+            }
+            (TableKind::Mbr, Some(shape)) => return Err(shape_fault(shape)),
+            (TableKind::Gpt, None) => return Err(LayoutFault::NoShape),
+        };
+        let over = |kept: &&KeptOut| owned.iter().any(|owned| owned.overlaps(kept.range));
+        match self.keep_out.iter().find(over) {
+            Some(kept) => Err(LayoutFault::KeepOutOverTable(kept.range)),
+            None => room.ok_or(LayoutFault::NoRoom(capacity)),
         }
     }
 
@@ -381,4 +421,8 @@ impl Layout {
         }
         Ok(())
     }
+}
+
+fn shape_fault(shape: GptShape) -> LayoutFault {
+    LayoutFault::Shape(shape.entries, shape.array_lba, shape.backup_array_lba)
 }

@@ -16,6 +16,7 @@
 //! | `label` | does this file system take this label? |
 //! | `medium` | what is there to partition? |
 //! | `table_kind` | MBR or GPT? |
+//! | `gpt_shape` | where do the parts of a GPT lie? |
 //! | `table_room` | which sectors does the table leave? |
 //! | `placement` | where does each partition lie? |
 //! | `gaps` | why is the rest empty? |
@@ -29,6 +30,7 @@ pub mod alignment;
 mod arrange;
 pub mod error;
 mod gaps;
+pub mod gpt_shape;
 pub mod guid;
 pub mod ids;
 pub mod intent;
@@ -44,6 +46,7 @@ pub mod types;
 pub use alignment::{AlignmentChoice, alignment, alignment_of, alignment_override};
 pub use arrange::layout;
 pub use error::PlanError;
+pub use gpt_shape::GptShape;
 pub use guid::Guid;
 pub use ids::{DiskId, IdSource};
 pub use intent::Intent;

@@ -1,11 +1,8 @@
 //! Which sectors a table owns, and which it leaves for partitions.
 
+use super::gpt_shape::{GptShape, STANDARD_ENTRIES};
 use super::types::TableKind;
 use crate::units::{Lba, LogicalBlock, Sectors};
-
-/// Bytes of a GPT entry array: 128 entries of 128 bytes, the least that UEFI allows (UEFI
-/// specification, section 5.3).
-const GPT_ENTRY_ARRAY: u64 = 128 * 128;
 
 /// Sectors that an MBR can count: its fields are 32 bits wide, and 2^32 itself does not fit.
 pub const MBR_SECTORS: Sectors = Sectors(u32::MAX as u64);
@@ -28,23 +25,19 @@ pub struct TableRoom {
 }
 
 /// The room that `kind` leaves on a medium of `capacity` sectors, or `None` when the table alone
-/// fills it.
+/// fills it. A GPT has its standard number of entries, see [`GptShape`] for others.
 ///
 /// GPT with 512-byte sectors: 34 to N−34; with 4096-byte sectors: 6 to N−6 (both inclusive).
 /// MBR: from 1, up to the 32-bit limit.
 pub fn table_room(kind: TableKind, block: LogicalBlock, capacity: Sectors) -> Option<TableRoom> {
-    let (first, end) = match kind {
-        TableKind::Mbr => (1, capacity.get().min(MBR_SECTORS.get())),
-        TableKind::Gpt => {
-            let array = GPT_ENTRY_ARRAY / block.bytes().get();
-            // Protective MBR, header, entries in front; entries and header at the end.
-            (2 + array, capacity.get().checked_sub(array + 1)?)
-        }
+    let room = match kind {
+        TableKind::Mbr => TableRoom {
+            first: Lba(1),
+            end: Lba(capacity.get().min(MBR_SECTORS.get())),
+        },
+        TableKind::Gpt => GptShape::new(STANDARD_ENTRIES, block, capacity)?.room(block),
     };
-    (first < end).then_some(TableRoom {
-        first: Lba(first),
-        end: Lba(end),
-    })
+    (room.first < room.end).then_some(room)
 }
 
 #[cfg(test)]
