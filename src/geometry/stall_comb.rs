@@ -151,7 +151,7 @@ impl Comb {
 fn hypotheses(length: u64, facts: &Facts, device: Bytes) -> Vec<(Alignment, f64)> {
     let mut all = Vec::new();
     for (odd, share) in ODD_FACTORS {
-        let sizes = (0..).map(|k| Bytes(GRAIN.get() * odd << k));
+        let sizes = (0..).map(|k| Bytes((GRAIN.get() * odd) << k));
         for size in sizes.take_while(|s| *s <= LARGEST && s.get() <= length / FEWEST_BOUNDARIES) {
             let phases = size.get() / GRAIN.get();
             let weight = share
