@@ -91,7 +91,11 @@ fn a_flat_stick_gets_no_limit_no_zone_and_no_erase_block() {
     };
     let found = &report["geometry"];
     assert_ne!(found["erase_block"]["verdict"], "confirmed", "{report:#}");
-    assert_eq!(found["open_au"]["linear"]["limit"], Value::Null, "{report:#}");
+    assert_eq!(
+        found["open_au"]["linear"]["limit"],
+        Value::Null,
+        "{report:#}"
+    );
     assert!(
         found["open_au"]["linear"]["at_least"].as_u64() >= Some(16),
         "{report:#}"

@@ -87,11 +87,17 @@ fn differences(found: &Geometry, expected: &Expected) -> Vec<String> {
 
 fn is_open(found: &OpenAu, expected: &ExpectedOpenAu) -> bool {
     if let Some(limit) = expected.limit {
-        let cutoff = if expected.soft { Cutoff::Soft } else { Cutoff::Hard };
+        let cutoff = if expected.soft {
+            Cutoff::Soft
+        } else {
+            Cutoff::Hard
+        };
         found.verdict.is_told()
             && found.limit == Some(limit)
             && found.cutoff == Some(cutoff)
-            && expected.unit.is_none_or(|unit| found.unit_bytes == Some(unit))
+            && expected
+                .unit
+                .is_none_or(|unit| found.unit_bytes == Some(unit))
     } else if let Some(least) = expected.at_least {
         found.limit.is_none() && found.at_least.is_some_and(|it| it >= least)
     } else {

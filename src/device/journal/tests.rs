@@ -17,7 +17,9 @@ fn bytes(byte: u8) -> Vec<u8> {
 fn three() -> Vec<u8> {
     let mut journal = Journal::in_memory(&facts()).unwrap();
     for n in 0..3u8 {
-        journal.append(Bytes(u64::from(n) * 8192), &bytes(n)).unwrap();
+        journal
+            .append(Bytes(u64::from(n) * 8192), &bytes(n))
+            .unwrap();
     }
     let Store::Memory(text) = journal.store else {
         panic!("it is in memory");
@@ -86,7 +88,11 @@ fn no_changed_byte_is_taken_for_an_old_one() {
         changed[place] ^= 0x15;
         let Ok(journal) = of(&changed) else { continue };
         for entry in &journal.entries {
-            let Some(n) = whole.entries.iter().position(|old| old.range == entry.range) else {
+            let Some(n) = whole
+                .entries
+                .iter()
+                .position(|old| old.range == entry.range)
+            else {
                 // The line of an entry was hit: its place may be another one now, its bytes not.
                 continue;
             };
@@ -116,7 +122,10 @@ fn what_is_no_journal_is_refused_by_name() {
     let text = three();
     let later = String::from_utf8_lossy(&text).replacen("journal/1", "journal/2", 1);
     let error = of(later.as_bytes()).unwrap_err().to_string();
-    assert!(error.contains("'flashfit.journal/2' is not known"), "{error}");
+    assert!(
+        error.contains("'flashfit.journal/2' is not known"),
+        "{error}"
+    );
     let folder = tempfile::tempdir().unwrap();
     assert!(Journal::open(folder.path()).is_err());
 }
@@ -168,5 +177,8 @@ fn a_device_that_lies_is_found_out() {
     let mut journal = Journal::in_memory(device.facts()).unwrap();
     journal.append(Bytes(4096), &bytes(1)).unwrap();
     let result = journal.put_back(&mut device);
-    assert!(matches!(result, Err(PutBackError::Differs(_))), "{result:?}");
+    assert!(
+        matches!(result, Err(PutBackError::Differs(_))),
+        "{result:?}"
+    );
 }

@@ -97,17 +97,20 @@ impl Study {
     /// The next size to be tested; `None` when the page is bracketed, or cannot be.
     pub fn next(&self) -> Option<Bytes> {
         let fits = |size: &Bytes| *size >= self.smallest && *size <= self.largest;
-        if self.tested.iter().any(|t| t.shift == Shift::Unclear) {
-            return None;
-        }
-        let slower = self.largest_with(Shift::Slower);
-        let same = self.smallest_same();
-        match (slower, same) {
-            (None, None) => Some(self.first_guess()).filter(fits),
-            (Some(size), None) => Some(Bytes(2 * size.get())).filter(fits),
-            (None, Some(size)) => Some(Bytes(size.get() / 2)).filter(fits),
-            (Some(_), Some(_)) => None,
-        }
+        let untested = |size: &Bytes| self.tested.iter().all(|t| t.size != *size);
+        let above = |size: Bytes| Some(Bytes(2 * size.get()));
+        let next = match (
+            self.largest_with(Shift::Slower),
+            self.largest_with(Shift::Unclear),
+            self.smallest_same(),
+        ) {
+            (None, None, None) => Some(self.first_guess()),
+            (Some(size), _, _) => above(size),
+            // Below a page some shifted writes straddle two, others none.
+            (None, Some(size), _) => above(size),
+            (None, None, Some(size)) => Some(Bytes(size.get() / 2)),
+        };
+        next.filter(fits).filter(untested)
     }
 
     fn first_guess(&self) -> Bytes {
@@ -179,7 +182,11 @@ impl Study {
         // Where the size above is too long for one request, the curve has to say that much.
         let closed = self.smallest_same().is_some();
         let unclear = self.tested.iter().any(|t| t.shift == Shift::Unclear);
-        if unclear && self.read.verdict.is_told() && self.smallest_same() != self.read.bytes {
+        if page.is_none()
+            && unclear
+            && self.read.verdict.is_told()
+            && self.smallest_same() != self.read.bytes
+        {
             // Writes that scatter too much take nothing away from what reads show.
             let mut read = self.read;
             read.evidence.append(&mut evidence);
@@ -218,10 +225,9 @@ impl Study {
     /// The largest size at which the shift costs something, when nothing contradicts.
     fn bracketed(&self) -> Option<Bytes> {
         let page = self.largest_with(Shift::Slower)?;
-        let unclear = self.tested.iter().any(|t| t.shift == Shift::Unclear);
         let above = Bytes(2 * page.get());
         let closed = self.smallest_same() == Some(above) || above > self.largest;
-        (!unclear && closed).then_some(page)
+        closed.then_some(page)
     }
 
     fn knee_sentence(&self) -> String {
@@ -355,6 +361,23 @@ mod tests {
             let found = study.finish();
             assert_eq!(found.bytes.is_some(), told, "{found:#?}");
             assert_eq!(found.verdict == Verdict::Likely, told);
+        }
+    }
+
+    #[test]
+    fn an_unclear_size_is_passed_by_upwards_only() {
+        let unclear = shifts(2e-3, 2.26e-3);
+        assert_eq!(Study::judge(&unclear).0, Shift::Unclear);
+        for (page, told) in [(64, true), (32, false)] {
+            let mut study = Study::new(&ladder(0), &Page::default(), Bytes(512), Bytes::kib(128));
+            while let Some(size) = study.next() {
+                match size == Bytes::kib(32) {
+                    true => study.observe(size, &unclear),
+                    false => study.observe(size, &stick(Bytes::kib(page), size)),
+                }
+            }
+            let found = study.finish();
+            assert_eq!(found.bytes, told.then_some(Bytes::kib(page)), "{found:#?}");
         }
     }
 

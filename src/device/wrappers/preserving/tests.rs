@@ -69,5 +69,8 @@ fn what_has_to_be_put_back_is_counted_once_and_in_whole_blocks() {
     assert_eq!(wrapped.to_put_back(&ranges), Bytes(1536));
     // Nothing lies behind the end.
     let end = 4096 * 512;
-    assert_eq!(wrapped.to_put_back(&[range(end - 512, end + 512)]), Bytes(512));
+    assert_eq!(
+        wrapped.to_put_back(&[range(end - 512, end + 512)]),
+        Bytes(512)
+    );
 }
