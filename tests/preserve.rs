@@ -184,7 +184,11 @@ fn a_second_run_on_the_same_device_is_refused() {
     kill(&first, "CONT");
     kill(&first, "TERM");
     first.wait().unwrap();
-    assert_eq!((second.code, second.stdout.as_str()), (Some(4), ""), "{second:?}");
+    assert_eq!(
+        (second.code, second.stdout.as_str()),
+        (Some(4), ""),
+        "{second:?}"
+    );
     assert!(!other.exists());
     disk.is_unchanged();
 }
@@ -232,7 +236,10 @@ fn a_disk_too_full_for_the_journal_ends_the_run_and_nothing_is_lost() {
     let left = std::fs::read_dir(&small).unwrap().count();
     let _ = Command::new("umount").arg(&small).status();
     assert_eq!(ended.code, Some(1), "{ended:?}");
-    assert!(ended.stderr.contains("cannot save what stands at byte"), "{ended:?}");
+    assert!(
+        ended.stderr.contains("cannot save what stands at byte"),
+        "{ended:?}"
+    );
     // What was known by then is reported.
     assert!(ended.json()["cost"]["reads"].as_u64().unwrap() > 0);
     assert_eq!(left, 0);

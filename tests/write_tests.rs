@@ -36,7 +36,13 @@ fn scan(device: &mut dyn Device, limit: Bytes, options: Options) -> Scanned {
         limit,
         territory: Territory::whole(device.capacity()),
     };
-    scan_and_write(device, writes, options, &AtomicBool::new(false), &mut |_| {})
+    scan_and_write(
+        device,
+        writes,
+        options,
+        &AtomicBool::new(false),
+        &mut |_| {},
+    )
 }
 
 #[test]
@@ -87,7 +93,11 @@ fn the_time_limit_is_kept_within_one_access() {
                 .max()
                 .unwrap();
             let most = Duration::from_secs(seconds) + longest + Duration::from_micros(125);
-            assert!(scanned.cost.device_time <= most, "{name}: {:?}", scanned.cost);
+            assert!(
+                scanned.cost.device_time <= most,
+                "{name}: {:?}",
+                scanned.cost
+            );
         }
     }
 }
@@ -113,7 +123,13 @@ fn nothing_that_was_saved_is_lost_whatever_goes_wrong() {
         ("vanish", Fault::VanishAfter(3000)),
         ("vanish early", Fault::VanishAfter(60)),
         ("error", Fault::ErrorAt(3100)),
-        ("hang", Fault::Hang { at: 3000, time: hang }),
+        (
+            "hang",
+            Fault::Hang {
+                at: 3000,
+                time: hang,
+            },
+        ),
     ];
     for (n, (what, fault)) in faults.into_iter().enumerate() {
         let path = folder.path().join(format!("journal-{n}"));
@@ -174,11 +190,17 @@ fn an_interrupt_ends_a_run_before_the_next_access() {
         territory: Territory::whole(device.capacity()),
     };
     let mut accesses = 0;
-    let scanned = scan_and_write(&mut device, writes, options(600, 1), &interrupt, &mut |now| {
-        if now.stage == "page writes" && !interrupt.swap(true, Ordering::Relaxed) {
-            accesses = record.accesses().len();
-        }
-    });
+    let scanned = scan_and_write(
+        &mut device,
+        writes,
+        options(600, 1),
+        &interrupt,
+        &mut |now| {
+            if now.stage == "page writes" && !interrupt.swap(true, Ordering::Relaxed) {
+                accesses = record.accesses().len();
+            }
+        },
+    );
     assert_eq!(scanned.stop, Some(Stop::Interrupted));
     assert_eq!(record.accesses().len(), accesses);
     let evidence = &scanned.geometry.open_au.linear.evidence;
@@ -232,10 +254,16 @@ fn the_test_of_the_size_puts_back_what_it_tagged() {
             territory: Territory::whole(device.capacity()),
         };
         // Only the first stage: it is over when the next one begins.
-        scan_and_write(&mut device, writes, options(600, 1), &interrupt, &mut |now| {
-            over |= now.stage != "size";
-            interrupt.store(over, Ordering::Relaxed);
-        });
+        scan_and_write(
+            &mut device,
+            writes,
+            options(600, 1),
+            &interrupt,
+            &mut |now| {
+                over |= now.stage != "size";
+                interrupt.store(over, Ordering::Relaxed);
+            },
+        );
         let written: Vec<ByteRange> = record
             .accesses()
             .iter()
@@ -258,10 +286,20 @@ fn a_plan_for_a_counterfeit_ends_where_the_stick_ends() {
     let folder = tempfile::tempdir().unwrap();
     let report = folder.path().join("fake.json");
     let report = report.to_str().unwrap();
-    let scan = ["scan", "sim:counterfeit", "--write-tests", "destroy", "--report", report];
+    let scan = [
+        "scan",
+        "sim:counterfeit",
+        "--write-tests",
+        "destroy",
+        "--report",
+        report,
+    ];
     let shown = flowing(&flashfit(&scan).stdout);
     assert!(shown.contains("this device is a counterfeit"), "{shown}");
-    let layout = flashfit(&["plan", "--report", report, "--fs", "exfat", "--format", "json"]).json();
+    let layout = flashfit(&[
+        "plan", "--report", report, "--fs", "exfat", "--format", "json",
+    ])
+    .json();
     let partition = &layout["partitions"][0];
     let first = partition["first_lba"].as_u64().unwrap();
     let sectors = partition["sectors"].as_u64().unwrap();
@@ -281,14 +319,27 @@ fn samples_give_the_same_report_again() {
     let folder = tempfile::tempdir().unwrap();
     let samples = folder.path().join("samples");
     let samples = samples.to_str().unwrap();
-    let noisy_end = stick(folder.path(), "vanish", &format!("{PLAIN}\n[faults]\nvanish_after = 900\n"));
+    let noisy_end = stick(
+        folder.path(),
+        "vanish",
+        &format!("{PLAIN}\n[faults]\nvanish_after = 900\n"),
+    );
     for (device, more) in [
         ("sim:corsair-voyager", vec![]),
         ("sim:corsair-voyager", vec!["--write-tests", "destroy"]),
-        ("sim:readme-card", vec!["--write-tests", "preserve", "--seed", "5"]),
-        ("sim:fresh", vec!["--write-tests", "destroy", "--write-limit", "3MiB"]),
+        (
+            "sim:readme-card",
+            vec!["--write-tests", "preserve", "--seed", "5"],
+        ),
+        (
+            "sim:fresh",
+            vec!["--write-tests", "destroy", "--write-limit", "3MiB"],
+        ),
         ("sim:counterfeit", vec!["--write-tests", "preserve"]),
-        ("sim:3m", vec!["--time-limit", "2s", "--write-tests", "destroy"]),
+        (
+            "sim:3m",
+            vec!["--time-limit", "2s", "--write-tests", "destroy"],
+        ),
         (noisy_end.as_str(), vec![]),
         (noisy_end.as_str(), vec!["--write-tests", "destroy"]),
     ] {
@@ -332,22 +383,46 @@ fn samples_that_this_version_would_not_have_made_are_refused_by_line() {
     let told = failure(&lines[..lines.len() - 1].join("\n"));
     assert!(told.contains("cut off"), "{told}");
     let told = failure(&good.replacen("flashfit.samples/1", "flashfit.samples/9", 1));
-    assert!(told.contains("schema 'flashfit.samples/9' is not known"), "{told}");
+    assert!(
+        told.contains("schema 'flashfit.samples/9' is not known"),
+        "{told}"
+    );
     let told = failure(&good.replacen("\"read\"", "\"raed\"", 1));
-    assert!(told.contains("line 3: ") || told.contains("line 4: "), "{told}");
+    assert!(
+        told.contains("line 3: ") || told.contains("line 4: "),
+        "{told}"
+    );
 }
 
 #[test]
 fn consent_is_needed_before_a_real_device_is_given_away() {
     // Decided before the device is looked at.
     let line = flashfit(&["scan", "/dev/null", "--write-tests", "destroy"]).failure(2);
-    assert!(line.contains("--yes") && line.contains("--expect"), "{line}");
+    assert!(
+        line.contains("--yes") && line.contains("--expect"),
+        "{line}"
+    );
     let line = flashfit(&["scan", "/dev/null", "--write-tests", "destroy", "--yes"]).failure(2);
     assert!(line.contains("--expect"), "{line}");
-    let words = ["scan", "sim:3m#AB", "--write-tests", "destroy", "--yes", "--expect", "CD"];
+    let words = [
+        "scan",
+        "sim:3m#AB",
+        "--write-tests",
+        "destroy",
+        "--yes",
+        "--expect",
+        "CD",
+    ];
     let line = flashfit(&words).failure(4);
     assert!(line.contains("nothing was written"), "{line}");
-    let words = ["scan", "sim:3m", "--write-tests", "destroy", "--backup", "x"];
+    let words = [
+        "scan",
+        "sim:3m",
+        "--write-tests",
+        "destroy",
+        "--backup",
+        "x",
+    ];
     let line = flashfit(&words).failure(2);
     assert!(line.contains("destroy saves nothing"), "{line}");
 }
