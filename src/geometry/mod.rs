@@ -15,7 +15,6 @@ pub mod fat_area;
 pub mod log;
 pub mod open_au;
 pub mod page;
-pub mod ranks;
 pub mod stall_comb;
 pub mod stats;
 pub mod throughput;

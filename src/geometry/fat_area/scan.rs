@@ -2,7 +2,7 @@
 //! middle, in three patterns of small writes.
 
 use super::SPECIAL;
-use crate::geometry::ranks::{benjamini_hochberg, mann_whitney};
+use super::discoveries::{benjamini_hochberg, chance_of_difference};
 use crate::geometry::stats::median;
 use crate::geometry::{FatArea, Verdict, Zone, ZoneKind};
 use crate::measure::fat_area::{Inquiry, Place, Times};
@@ -140,7 +140,7 @@ impl Search {
                 references[..i].iter().all(|other| {
                     let (a, b) = (pattern(one, number), pattern(other, number));
                     let ratio = median(a) / median(b);
-                    ratio.max(ratio.recip()) < SPECIAL || mann_whitney(a, b) > UNLIKE
+                    ratio.max(ratio.recip()) < SPECIAL || chance_of_difference(a, b) > UNLIKE
                 })
             })
         })
@@ -152,10 +152,10 @@ impl Search {
         let mut probabilities = Vec::new();
         let mut kinds = Vec::new();
         for at in tests {
-            for number in 0..3 {
+            for (number, steady) in steady.iter().enumerate() {
                 let (kind, probability) = self.against(*at, number);
                 probabilities.push(probability);
-                kinds.push(kind.filter(|_| steady[number]));
+                kinds.push(kind.filter(|_| *steady));
             }
         }
         let significant = benjamini_hochberg(&probabilities, q);
@@ -197,7 +197,7 @@ impl Search {
             .into_iter()
             .flatten()
             .all(|(_, other)| kind(own / median(pattern(other, number)), FROM_NEIGHBOURS) == which);
-        (which.filter(|_| near), mann_whitney(times, &all))
+        (which.filter(|_| near), chance_of_difference(times, &all))
     }
 
     /// The answer, from what was seen so far. `whole` tells that nothing ended the search early.
@@ -429,7 +429,7 @@ mod tests {
     /// Times of a place with this factor on each pattern, with a little noise.
     fn times(factors: [f64; 3], salt: usize) -> Times {
         let sample = |factor: f64, number: usize| -> Vec<f64> {
-            (0..8)
+            (0..9)
                 .map(|n| {
                     let noise = ((n * 37 + salt * 101 + number * 53) % 97) as f64 / 97.0;
                     factor * 0.002 * (1.0 + 0.1 * noise)

@@ -1,6 +1,7 @@
 //! A number of units was slow: is one fewer fast again, and is it slow once more with another unit?
 
-use super::climb::{Bracket, Climb, Ending, Judge, Ring, SLOW, Slow, Step};
+use super::climb::{Bracket, Climb, Ending, SLOW};
+use super::judge::{Judge, Ring, Slow, Step};
 use crate::geometry::stats::median;
 use crate::measure::meter::Stop;
 

@@ -1,10 +1,11 @@
 //! The whole test of open units on a device: in order, in any order, and what is counted.
 
-use super::climb::{Climb, Ending, Level};
+use super::answer::{answer, bars, warn};
+use super::climb::{Climb, Ending, SLOW};
 use super::small::{self, SLOW_ALONE};
 use super::unit::Pair;
 use crate::geometry::stats::median;
-use crate::geometry::{Cutoff, OpenAu, OpenAus, RandomOpenAu, Verdict, Warning};
+use crate::geometry::{OpenAu, OpenAus, RandomOpenAu, Verdict, Warning};
 use crate::measure::meter::Stop;
 use crate::measure::open_au::{Order, Sweep, Sweeper};
 use crate::units::Bytes;
@@ -12,7 +13,7 @@ use std::time::Duration;
 
 /// The most units that are tried. The best sticks of the public survey keep 24 and more open; what
 /// file systems write at a time is fewer.
-pub const MOST: usize = 40;
+pub const MOST: usize = 32;
 /// Fewer units than this tell nothing.
 pub const FEWEST: usize = 3;
 /// Units in reserve: two for each way of writing, in case the first confirmation is contradicted.
@@ -20,10 +21,6 @@ pub const SPARES: usize = 6;
 /// What is written at a time when small writes show no limit, relative to the first size: some
 /// controllers put small writes into a log of their own.
 const LARGER: u64 = 8;
-/// A rate that falls to no less than this over all numbers does not depend on them.
-const FLAT: f64 = 0.9;
-/// From here on it falls, if only bit by bit.
-const NO_DECLINE: f64 = 0.8;
 /// A flush after a write that takes this much longer than one without, relative to the write, shows
 /// that the write was acknowledged before it was done.
 const DEFERRED: f64 = 0.5;
@@ -86,7 +83,10 @@ fn test(sweeper: &mut dyn Sweeper, setup: &Setup, found: &mut Found) -> Result<(
     let mut size = setup.size;
     let mut linear = linear(sweeper, setup, size, found)?;
     let larger = Bytes(size.get() * LARGER);
-    if linear.is_open() && larger <= setup.largest && waits_when_larger(sweeper, setup, larger)? {
+    if linear.is_open()
+        && larger <= setup.largest
+        && waits_when_larger(sweeper, setup, larger, linear.decline)?
+    {
         size = larger;
         linear = self::linear(sweeper, setup, size, found)?;
         found.open_aus.linear.evidence.push(format!(
@@ -128,6 +128,8 @@ struct Linear {
     ending: Ending,
     /// Seconds of a write into one unit.
     alone: f64,
+    /// The rate with most units as a share of the best one.
+    decline: f64,
 }
 
 impl Linear {
@@ -150,6 +152,7 @@ fn linear(
     warn(&climb, &ended, found);
     let ending = ended?;
     let alone = climb.levels.first().map_or(0.0, |level| level.seconds);
+    let decline = climb.decline();
     if setup.unit.is_some() && matches!(ending, Ending::Hard(_) | Ending::Soft { .. }) {
         let counted = climb.counted(&ending, &setup.pairs)?;
         found.open_aus.linear.unit_bytes = counted;
@@ -159,7 +162,11 @@ fn linear(
                 .to_owned(),
         });
     }
-    Ok(Linear { ending, alone })
+    Ok(Linear {
+        ending,
+        alone,
+        decline,
+    })
 }
 
 fn random(
@@ -245,8 +252,13 @@ fn drain(sweeper: &mut dyn Sweeper, size: Bytes, baseline: f64, limit: usize) ->
     Ok(())
 }
 
-/// Whether larger writes into all units are slower than into one.
-fn waits_when_larger(sweeper: &mut dyn Sweeper, setup: &Setup, size: Bytes) -> Result<bool, Stop> {
+/// Whether larger writes into all units are slower than into one, by more than small ones are.
+fn waits_when_larger(
+    sweeper: &mut dyn Sweeper,
+    setup: &Setup,
+    size: Bytes,
+    decline: f64,
+) -> Result<bool, Stop> {
     let mut sweep = |lanes: Vec<usize>| {
         sweeper.sweep(&Sweep {
             lanes,
@@ -259,125 +271,5 @@ fn waits_when_larger(sweeper: &mut dyn Sweeper, setup: &Setup, size: Bytes) -> R
     let one = median(sweep(vec![0; 8])?.get(2..).unwrap_or(&[]));
     sweep((0..setup.most).collect())?;
     let all = median(&sweep((0..setup.most).collect())?);
-    Ok(all > super::climb::SLOW * one)
-}
-
-fn bars(climb: &Climb<'_>, ended: &Result<Ending, Stop>, size: Bytes) -> Vec<Bar> {
-    let bytes = size.get() as f64 * f64::from(climb.order.requests());
-    let slow = match ended {
-        Ok(Ending::Hard(bracket)) => Some((bracket.at_most + 1, bracket.slow)),
-        _ => None,
-    };
-    let level = |level: &Level| (level.open, level.seconds);
-    let levels = climb.levels.iter().map(level).chain(slow);
-    levels
-        .map(|(open, seconds)| Bar {
-            open,
-            rate: bytes / seconds,
-        })
-        .collect()
-}
-
-fn warn(climb: &Climb<'_>, ended: &Result<Ending, Stop>, found: &mut Found) {
-    let mut add = |code: &str, text: &str| {
-        if !found.warnings.iter().any(|warning| warning.code == code) {
-            found.warnings.push(Warning::new(code, text));
-        }
-    };
-    if climb.shifts > 0 {
-        add(
-            "rate_changed",
-            "the rate of writes changed by itself while open units were tested: a fast first part of the flash was full, or the stick became hot",
-        );
-    }
-    if matches!(ended, Ok(Ending::Open(_))) && climb.decline() >= FLAT {
-        add(
-            "may_be_hidden_by_cache",
-            "the rate does not depend on how many units are written in turns: either the stick has no limit, or a cache hid it",
-        );
-    }
-}
-
-fn answer(climb: &Climb<'_>, ended: &Result<Ending, Stop>, unit: Option<Bytes>) -> OpenAu {
-    let count = |n: usize| u32::try_from(n).ok();
-    let size = climb.size;
-    let ms = |seconds: f64| format!("{:.1} ms", seconds * 1e3);
-    let at = |open: usize| climb.at(open).unwrap_or(0.0);
-    let blank = OpenAu {
-        unit_bytes: unit,
-        ..OpenAu::default()
-    };
-    match ended {
-        Ok(Ending::Hard(bracket)) => OpenAu {
-            verdict: Verdict::Confirmed,
-            limit: count(bracket.at_least).filter(|_| bracket.at_least == bracket.at_most),
-            at_least: count(bracket.at_least),
-            at_most: count(bracket.at_most),
-            cutoff: Some(Cutoff::Hard),
-            confidence: bracket.confidence,
-            evidence: vec![
-                format!(
-                    "{} units in turn: {} for each visit of {size}; {}: {} where one is closed first",
-                    bracket.at_least,
-                    ms(at(bracket.at_least)),
-                    bracket.at_most + 1,
-                    ms(bracket.slow)
-                ),
-                "both were seen twice, the second time with another unit".to_owned(),
-            ],
-            ..blank
-        },
-        Ok(Ending::Soft { limit, factor }) => OpenAu {
-            verdict: Verdict::Confirmed,
-            limit: count(*limit),
-            at_least: count(*limit),
-            at_most: count(*limit),
-            cutoff: Some(Cutoff::Soft),
-            confidence: 0.99,
-            evidence: vec![
-                format!(
-                    "{limit} units in turn: {} for each visit of {size}; one more makes it {factor:.2} times as long",
-                    ms(at(*limit))
-                ),
-                "the step came back twice when units were taken away and added again".to_owned(),
-            ],
-            ..blank
-        },
-        Ok(Ending::Open(most)) => OpenAu {
-            verdict: Verdict::Likely,
-            at_least: count(*most),
-            cutoff: Some(if climb.decline() >= NO_DECLINE {
-                Cutoff::None
-            } else {
-                Cutoff::Gradual
-            }),
-            confidence: 0.95,
-            evidence: vec![format!(
-                "no visit of {size} to {most} units in turn waits for a collection; the rate falls to {:.0} % of that with one",
-                climb.decline() * 100.0
-            )],
-            ..blank
-        },
-        Ok(Ending::Unclear(n)) => OpenAu {
-            verdict: Verdict::NotVisible,
-            evidence: vec![format!(
-                "with {n} units the stick did not do the same twice"
-            )],
-            ..blank
-        },
-        // Clean passes over so many units were seen; what more would do was not.
-        Err(_) => match climb.levels.last() {
-            Some(last) if last.open > 1 => OpenAu {
-                verdict: Verdict::Likely,
-                at_least: count(last.open),
-                confidence: 0.95,
-                evidence: vec![format!(
-                    "{} units in turn are fast; the test ended there by its limits",
-                    last.open
-                )],
-                ..blank
-            },
-            _ => blank,
-        },
-    }
+    Ok(all * decline > SLOW * one)
 }

@@ -1,6 +1,7 @@
 //! What counts as one open unit: do two parts of one erase block count as one or as two?
 
-use super::climb::{Bracket, Climb, Ending, Judge, Ring, SLOW, Step};
+use super::climb::{Bracket, Climb, Ending, SLOW};
+use super::judge::{Judge, Ring, Step};
 use crate::measure::meter::Stop;
 use crate::units::Bytes;
 

@@ -1,12 +1,13 @@
 //! Whether the first megabytes are special.
 
 use super::Ground;
-use crate::geometry::FatArea;
 use crate::geometry::fat_area::scan::{Bar, FEWEST_REFERENCES, Search};
+use crate::geometry::{FatArea, Rate};
 use crate::measure::fat_area::{self, Sites};
 use crate::measure::meter::{Stop, WriteMeter};
 use crate::plan::alignment;
 use crate::units::{ByteRange, Bytes};
+use std::time::Duration;
 
 /// Zones may be smaller than the erase block: 4 MiB under 8 MiB boundaries are known.
 const LARGEST_STEP: Bytes = Bytes::mib(2);
@@ -44,6 +45,10 @@ pub fn run(meter: &mut WriteMeter<'_>, ground: &mut Ground<'_>) -> (Found, Optio
     let visits = if open < 2 { 2 } else { 4 * open as usize + 8 };
     let mut stop =
         fat_area::forget(meter, [sites.data, spare], sites.size, visits, ground.rng).err();
+    let usual = usual(&ground.geometry.throughput.write, sites.size);
+    if let Some(usual) = usual.filter(|_| stop.is_none()) {
+        stop = fat_area::settle(meter, spare, sites.size, usual, ground.rng).err();
+    }
     if stop.is_none() {
         stop = fat_area::run(
             meter,
@@ -61,6 +66,12 @@ pub fn run(meter: &mut WriteMeter<'_>, ground: &mut Ground<'_>) -> (Found, Optio
         bars: search.bars(),
     };
     (found, stop)
+}
+
+/// What a write of this size took before the tests that left something behind.
+fn usual(rates: &[Rate], size: Bytes) -> Option<Duration> {
+    let rate = rates.iter().find(|rate| rate.bytes == size)?;
+    Duration::try_from_secs_f64(size.get() as f64 / rate.bytes_per_second).ok()
 }
 
 /// Units that may be open when the limit is not known.
