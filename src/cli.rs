@@ -7,15 +7,18 @@
 pub mod man;
 mod usage;
 mod values;
+mod write;
 
 pub use usage::usage_error;
-pub use values::SizeRange;
+pub use values::{ExpectedSize, SizeRange};
+pub use write::{ConsentArgs, RestoreArgs, WriteArgs, WriteSource};
 
 use crate::units::{LogicalBlock, Size};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgGroup, Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use write::INTENT;
 
 /// The file systems that a partition can be meant for.
 pub const FILE_SYSTEMS: [&str; 10] = [
@@ -27,7 +30,9 @@ pub const FILE_SYSTEMS: [&str; 10] = [
 /// Flash media write and erase in large units, the erase blocks. A partition that starts in the
 /// middle of one makes the stick slower and wears it out sooner, but no stick tells the size of its
 /// erase blocks. flashfit times short reads, tells the erase block and how sure that is, and
-/// proposes a partition table to fit. It only reads: no command of this version writes to a device.
+/// proposes a partition table to fit, and writes it when it is told to. Only write, restore and scan
+/// --write-tests write to a device. write and --write-tests preserve save what was there first; all but
+/// --write-tests preserve ask you to type the name or the size of the device.
 ///
 /// DEVICE is a block device by any path (/dev/sdX, /dev/disk/by-id/...), an image file, or a
 /// simulated stick: sim:NAME for one that is built in, sim:./my.toml for one of your own. With a
@@ -54,15 +59,27 @@ pub enum Command {
     ///
     /// Shows path, size, model, serial number and transport of every removable or flash device.
     List(ListArgs),
-    /// Time reads on a device and report its erase block. Writes nothing
+    /// Time reads on a device and report its erase block. Writes nothing without --write-tests
     ///
     /// The device is opened read-only. The time that a scan takes does not depend on the size of
     /// the device. Stop it with Ctrl-C at any time: what is known so far is reported.
+    ///
+    /// Some things only writes show: the size of a page, how many erase blocks can be written in
+    /// turns, special zones near the start, the speed of writing, and whether the device is as large
+    /// as it claims. --write-tests destroy tests them on a stick that you give away. --write-tests
+    /// preserve tests them too, saves what it overwrites to a journal first, and puts it back at the
+    /// end, on an error, and on Ctrl-C; after a power cut, flashfit restore does it. Both refuse a
+    /// device that anybody else uses.
     #[command(after_help = "Examples:
   sudo flashfit scan /dev/sdX
-  flashfit scan sim:corsair-voyager --report stick.json")]
+  flashfit scan sim:corsair-voyager --report stick.json
+  flashfit scan sim:corsair-voyager --write-tests destroy
+  sudo flashfit scan /dev/sdX --write-tests preserve --samples stick.samples")]
     Scan(ScanArgs),
-    /// Report from saved flashbench output
+    /// Report from saved flashbench output, or from a saved scan
+    ///
+    /// A file that scan --samples wrote gives the report of that scan again, byte for byte but for
+    /// wall_seconds.
     ///
     /// Understands the output of flashbench --align, --open-au and --find-fat as it is found in
     /// mails: quoted, run together, cut off. All files are of one device and give one report.
@@ -97,6 +114,30 @@ pub enum Command {
   sudo flashfit check /dev/sdX --report stick.json
   flashfit check card.img --erase-block 4MiB --json")]
     Check(CheckArgs),
+    /// Write a partition table that fits, after saving what is there
+    ///
+    /// The layout is made as plan makes it, from a scan done now, from a saved report, from your own
+    /// numbers, or it is read from a file. It is rendered, read back and compared before anything is
+    /// written; what is there now is saved to a file and flushed to its disk; every sector is read
+    /// back afterwards. Signatures of old tables, file systems, RAIDs and encrypted containers that
+    /// would be found again are listed beforehand and zeroed. A device that is mounted, used as
+    /// swap, held by RAID, LVM or dm-crypt, locked, write-protected, or part of the running system is
+    /// refused.
+    ///
+    /// You are asked to type the name or the size of the device. Unattended, --yes needs --expect or
+    /// --expect-size.
+    #[command(after_help = "Examples:
+  sudo flashfit write /dev/sdX --dry-run
+  sudo flashfit write /dev/disk/by-id/usb-... --report stick.json --partition 256MiB:fat32:BOOT --partition rest:ext4
+  sudo flashfit write /dev/sdX --layout layout.json --yes --expect 4C530001")]
+    Write(Box<WriteArgs>),
+    /// Put back what a write replaced, byte for byte
+    ///
+    /// The device must be the one that the file was made of, by size, sectors, serial number and
+    /// model. It is refused and asked about as with write.
+    #[command(after_help = "Example:
+  sudo flashfit restore /dev/sdX --backup /var/lib/flashfit/sdX-20261130-121500.json")]
+    Restore(RestoreArgs),
     /// Print a completion script for a shell
     #[command(after_help = "Example:
   flashfit completions bash > ~/.local/share/bash-completion/completions/flashfit")]
@@ -140,6 +181,41 @@ pub struct ScanArgs {
     /// Print the report as JSON
     #[arg(long)]
     pub json: bool,
+    /// Save every timed access to FILE, one line of JSON each; flashfit analyze reads it
+    ///
+    /// The bytes that were read are not in it, only whether they were blank or repeated.
+    #[arg(long, value_name = "FILE")]
+    pub samples: Option<PathBuf>,
+    /// Test what only writes show: not at all, or putting everything back, or not putting it back
+    #[arg(long, value_name = "HOW", value_enum, default_value_t = WriteTests::None,
+        help_heading = "Write tests")]
+    pub write_tests: WriteTests,
+    /// Write no more than this, what is put back included
+    ///
+    /// The flash itself may write eight times as much, as it copies whole erase blocks.
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = values::positive_size,
+        help_heading = "Write tests")]
+    pub write_limit: Size,
+    /// With --write-tests preserve: keep the journal in this new file
+    ///
+    /// Without it the file goes to $XDG_STATE_HOME/flashfit, else for root to /var/lib/flashfit and
+    /// for others to ~/.local/state/flashfit. It is removed when everything is put back.
+    #[arg(long, value_name = "FILE", help_heading = "Write tests")]
+    pub backup: Option<PathBuf>,
+    /// Who says yes.
+    #[command(flatten)]
+    pub consent: ConsentArgs,
+}
+
+/// How write tests treat the contents of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum WriteTests {
+    /// Write nothing
+    None,
+    /// Save what is overwritten and put it back
+    Preserve,
+    /// Overwrite without putting back: the contents of the device are lost
+    Destroy,
 }
 
 /// Options of `analyze`.
@@ -164,7 +240,7 @@ pub struct AnalyzeArgs {
 
 /// Options of `plan`.
 #[derive(Clone, Debug, PartialEq, Eq, Args)]
-#[command(group(ArgGroup::new("source").required(true).args(["device", "report", "capacity"])))]
+#[command(group(ArgGroup::new("source").required(true).args(["device", "report", "capacity", "layout"])))]
 pub struct PlanArgs {
     /// Scan this device now: block device, image file, or sim:NAME
     device: Option<String>,
@@ -174,30 +250,33 @@ pub struct PlanArgs {
     /// Read the geometry from FILE, which scan --report or analyze --report wrote; plan writes no file
     #[arg(long, value_name = "FILE", help_heading = "Instead of DEVICE")]
     report: Option<PathBuf>,
+    /// Read the layout from FILE, which plan --format json printed, and print it in another form
+    #[arg(long, value_name = "FILE", conflicts_with_all = INTENT, help_heading = "Instead of DEVICE")]
+    layout: Option<PathBuf>,
     /// Size of the device, when you give the numbers by hand
     #[arg(long, value_name = "SIZE", requires = "erase_block", value_parser = values::positive_size,
         help_heading = "Instead of DEVICE")]
     capacity: Option<Size>,
     /// Erase block of the device; need not be a power of two
-    #[arg(long, value_name = "SIZE", requires = "capacity", conflicts_with_all = ["device", "report"],
+    #[arg(long, value_name = "SIZE", requires = "capacity", conflicts_with_all = ["device", "report", "layout"],
         value_parser = values::positive_size, help_heading = "Instead of DEVICE")]
     erase_block: Option<Size>,
     /// Where the first erase-block boundary lies, when it is not at the start of the device
-    #[arg(long, value_name = "SIZE", requires = "erase_block", conflicts_with_all = ["device", "report"],
+    #[arg(long, value_name = "SIZE", requires = "erase_block", conflicts_with_all = ["device", "report", "layout"],
         value_parser = values::size, help_heading = "Instead of DEVICE")]
     phase: Option<Size>,
     /// Logical block size of the device; 512 when not given
-    #[arg(long, value_name = "BYTES", requires = "capacity", conflicts_with_all = ["device", "report"],
+    #[arg(long, value_name = "BYTES", requires = "capacity", conflicts_with_all = ["device", "report", "layout"],
         value_parser = sector_size_parser(), help_heading = "Instead of DEVICE")]
     sector_size: Option<LogicalBlock>,
     /// Stop the scan of DEVICE after this much time, such as 90s, 5m or 1h
     #[arg(long, value_name = "DURATION", default_value = "5m", requires = "device",
-        conflicts_with_all = ["report", "capacity"], value_parser = values::duration,
+        conflicts_with_all = ["report", "capacity", "layout"], value_parser = values::duration,
         help_heading = "Scan")]
     pub time_limit: Duration,
     /// Choose which places of DEVICE are read, and in which order
     #[arg(long, value_name = "N", default_value_t = 1, requires = "device",
-        conflicts_with_all = ["report", "capacity"], help_heading = "Scan")]
+        conflicts_with_all = ["report", "capacity", "layout"], help_heading = "Scan")]
     pub seed: u64,
     /// What the layout shall contain.
     #[command(flatten)]
@@ -211,6 +290,8 @@ pub enum PlanSource<'a> {
     Device(&'a str),
     /// A saved report.
     Report(&'a Path),
+    /// A saved layout.
+    Layout(&'a Path),
     /// Numbers given by hand.
     Given {
         /// Size of the device.
@@ -225,7 +306,7 @@ pub enum PlanSource<'a> {
 }
 
 impl PlanArgs {
-    /// Where the geometry comes from: exactly one of the three.
+    /// Where the geometry comes from: exactly one of the four.
     pub fn source(&self) -> PlanSource<'_> {
         match self {
             PlanArgs {
@@ -236,6 +317,10 @@ impl PlanArgs {
                 report: Some(report),
                 ..
             } => PlanSource::Report(report),
+            PlanArgs {
+                layout: Some(layout),
+                ..
+            } => PlanSource::Layout(layout),
             PlanArgs {
                 capacity: Some(capacity),
                 erase_block: Some(erase_block),
@@ -249,7 +334,7 @@ impl PlanArgs {
                 sector_size: sector_size.unwrap_or(LogicalBlock::B512),
             },
             // The fields are private: only the parser makes this type, and its group "source" and
-            // the requirement of --erase-block by --capacity leave no fourth case.
+            // the requirement of --erase-block by --capacity leave no other case.
             _ => unreachable!("the parser demands a source"),
         }
     }
@@ -350,7 +435,7 @@ pub struct IntentArgs {
     /// that its ROM understands
     #[arg(long, value_name = "BOARD", value_enum, default_value_t = BootChoice::Generic)]
     pub boot: BootChoice,
-    /// Disk identifier: random, 0x and eight hex digits for MBR, or a UUID for GPT
+    /// Disk identifier: random, keep (the present one), 0x and eight hex digits for MBR, or a UUID for GPT
     #[arg(long, value_name = "ID", default_value = "random")]
     pub disk_id: String,
     /// Derive all identifiers from TEXT: the same text gives the same identifiers

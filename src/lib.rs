@@ -31,3 +31,4 @@ pub mod run;
 pub mod table;
 pub mod topology;
 pub mod units;
+pub mod wizard;

@@ -53,12 +53,15 @@ impl fmt::Display for Transport {
 }
 
 /// Everything known of a device without timing it. `None` is "unknown".
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
     /// The path it was opened by, or the name of the log or simulated stick.
     pub path: String,
     /// Its size; `None` for a log whose capacity was not given.
     pub capacity: Option<Bytes>,
+    /// Where it really ends, when write tests found it to be smaller than it claims.
+    #[serde(default)]
+    pub real_capacity: Option<Bytes>,
     /// The unit that the kernel addresses.
     pub logical_block: LogicalBlock,
     /// The unit that the device claims to write without reading first.
@@ -84,6 +87,14 @@ pub struct Facts {
 }
 
 impl Facts {
+    /// The size that can be used: what it claims, unless that was refuted.
+    pub fn usable_capacity(&self) -> Option<Bytes> {
+        match (self.capacity, self.real_capacity) {
+            (Some(claimed), Some(real)) => Some(claimed.min(real)),
+            (claimed, real) => claimed.or(real),
+        }
+    }
+
     /// The facts of a thing of which only name, size and block are known.
     pub fn bare(
         path: impl Into<String>,
@@ -94,6 +105,7 @@ impl Facts {
         Facts {
             path: path.into(),
             capacity,
+            real_capacity: None,
             logical_block,
             physical_block: None,
             transport,
@@ -110,7 +122,7 @@ impl Facts {
 }
 
 /// Sizes that the card or the kernel reports.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reported {
     /// sysfs `device/preferred_erase_size` of an SD card or eMMC, and whose word it is.
     pub preferred_erase_size: Option<PreferredEraseSize>,
@@ -127,7 +139,7 @@ pub struct Reported {
 
 /// `preferred_erase_size` with its origin: the kernel fills in a value by capacity
 /// (`mmc_init_erase` in drivers/mmc/core/core.c) when the card declares nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PreferredEraseSize {
     /// The value.
     pub bytes: Bytes,
@@ -136,7 +148,7 @@ pub struct PreferredEraseSize {
 }
 
 /// Whose word a reported value is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Origin {
     /// The card declares it (SD status AU_SIZE, eMMC high-capacity erase group).
     Card,

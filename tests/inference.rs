@@ -78,7 +78,7 @@ fn every_built_in_stick_shows_what_it_is_expected_to() {
         let found = scan(&mut stick, options, &AtomicBool::new(false), &mut |_| {})
             .geometry
             .erase_block;
-        match expected.bytes {
+        match expected.bytes.filter(|_| expected.by_reads.is_none()) {
             Some(bytes) => {
                 assert_eq!(found.verdict, Verdict::Confirmed, "{name}: {found:#?}");
                 assert_eq!(

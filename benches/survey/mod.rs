@@ -49,6 +49,9 @@ fn cpu_time() -> Duration {
 /// Size and phase of a stick with a visible erase block.
 fn truth(profile: &Profile) -> Option<(Bytes, Bytes)> {
     let expected = profile.expected.erase_block.as_ref()?;
+    if expected.by_reads.is_some() {
+        return None;
+    }
     Some((expected.bytes?, expected.phase))
 }
 
@@ -103,7 +106,7 @@ impl Row {
             _ => {}
         }
         self.reads
-            .push(result.cost.reads.saturating_sub(result.noise_reads));
+            .push(result.search_reads.saturating_sub(result.noise_reads));
         self.noise_reads = self.noise_reads.max(result.noise_reads);
         self.device.push(result.cost.device_time);
     }

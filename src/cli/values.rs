@@ -12,6 +12,23 @@ pub struct SizeRange {
     pub to: Size,
 }
 
+/// A size that a device is expected to have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExpectedSize {
+    /// Exactly this.
+    Exactly(Size),
+    /// Typed with `~` in front: within a tenth of it.
+    About(Size),
+}
+
+/// A size, with `~` in front when it need not be exact.
+pub(super) fn expected_size(text: &str) -> Result<ExpectedSize, String> {
+    match text.strip_prefix('~') {
+        Some(about) => positive_size(about).map(ExpectedSize::About),
+        None => positive_size(text).map(ExpectedSize::Exactly),
+    }
+}
+
 /// Any size, zero included.
 pub(super) fn size(text: &str) -> Result<Size, String> {
     text.parse()
@@ -152,6 +169,16 @@ mod tests {
             "1MiB-2MiB-3MiB",
         ] {
             assert!(size_range(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_expected_size_is_exact_or_about() {
+        let gigabytes = Size::Bytes(Bytes(32_000_000_000));
+        assert_eq!(expected_size("32GB"), Ok(ExpectedSize::Exactly(gigabytes)));
+        assert_eq!(expected_size("~32GB"), Ok(ExpectedSize::About(gigabytes)));
+        for text in ["32", "~", "~32", "~~32GB", "0B", "~0B"] {
+            assert!(expected_size(text).is_err(), "{text}");
         }
     }
 

@@ -4,10 +4,12 @@
 //! write. Writing needs [`open_exclusive`], which refuses a device that anybody else uses.
 
 mod exclusive;
+mod kernel_table;
 mod open;
 pub(super) mod timed;
 
-pub use exclusive::{ExclusiveDevice, open_exclusive};
+pub use exclusive::{ExclusiveDevice, check_writable, open_exclusive};
+pub use kernel_table::KernelTrouble;
 pub use open::{BlockDevice, look, open};
 pub(super) use open::{explain, wrong_kind};
 

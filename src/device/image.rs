@@ -3,6 +3,7 @@
 
 use super::block::{explain, timed, wrong_kind};
 use super::open_error::{OpenError, check_size};
+use super::sysfs::{self, Roots};
 use super::{AccessError, AlignedBuffer, Device, ReadDevice, check_access};
 use crate::topology::{Facts, Transport};
 use crate::units::{Bytes, LogicalBlock};
@@ -132,16 +133,23 @@ pub struct WritableImage {
 ///
 /// # Errors
 ///
-/// As [`open`]; besides, a file that another program has locked.
+/// As [`open`]; besides, a file that another program has locked, or that is attached to a loop
+/// device, whose cache would not see what is written here.
 pub fn open_writable(path: &Path, block: LogicalBlock) -> Result<WritableImage, OpenError> {
+    if let Some((by, release)) = sysfs::loop_device_of(&Roots::system(), path) {
+        return Err(OpenError::ImageInUse {
+            path: path.to_string_lossy().into_owned(),
+            by,
+            release,
+        });
+    }
     let inner = ImageFile::open(path, block, OpenOptions::new().read(true).write(true))?;
     let given = &inner.facts.path;
     let second = inner.file.try_clone();
     let second = second.map_err(|error| explain(given, Some(path), &error))?;
     let lock = Flock::lock(second, FlockArg::LockExclusiveNonblock);
-    let lock = lock.map_err(|_| OpenError::InUse {
+    let lock = lock.map_err(|_| OpenError::Locked {
         path: given.clone(),
-        uses: Vec::new(),
     })?;
     Ok(WritableImage { inner, _lock: lock })
 }

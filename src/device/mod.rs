@@ -12,6 +12,8 @@
 
 pub mod block;
 pub mod image;
+pub mod journal;
+pub mod memory;
 pub mod simulated;
 pub mod sysfs;
 pub mod wrappers;
@@ -20,10 +22,13 @@ mod buffer;
 mod open_error;
 
 pub use buffer::AlignedBuffer;
+pub(crate) use open_error::shell_word;
 pub use open_error::{OpenError, OpenErrorKind, SMALLEST_DEVICE};
 
 use crate::topology::Facts;
 use crate::units::{ByteRange, Bytes, LogicalBlock};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::time::Duration;
 
 /// A device that can be read.
@@ -110,7 +115,8 @@ impl<D: Device + ?Sized> Device for Box<D> {
 }
 
 /// Why an access failed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum AccessError {
     /// The medium could not deliver this place (EIO and the like).
     #[error("I/O error at byte {at}: {reason}")]
@@ -126,6 +132,14 @@ pub enum AccessError {
         /// Where.
         at: u64,
     },
+    /// What was about to be overwritten could not be saved first, so it was not overwritten.
+    #[error("cannot save what stands at byte {at} before it is overwritten: {reason}")]
+    NotSaved {
+        /// Where.
+        at: u64,
+        /// The system's words.
+        reason: String,
+    },
     /// Offset, length or buffer break the rules of [`ReadDevice::read`].
     #[error("access of {length} bytes at byte {at} is refused: {reason}")]
     Unaligned {
@@ -134,7 +148,7 @@ pub enum AccessError {
         /// How much.
         length: u64,
         /// Which rule is broken.
-        reason: &'static str,
+        reason: Cow<'static, str>,
     },
 }
 
@@ -151,7 +165,7 @@ pub(crate) fn check_access(
         Err(AccessError::Unaligned {
             at: at.get(),
             length,
-            reason,
+            reason: Cow::Borrowed(reason),
         })
     };
     if length == 0 {

@@ -1,6 +1,6 @@
 //! Why a device or an image cannot be opened: what happened, and what to run next.
 
-use super::sysfs::Use;
+use super::sysfs::{Use, Virtual};
 use crate::units::{Bytes, LogicalBlock};
 
 /// The smallest device that is worth measuring: the scans compare several erase blocks with one
@@ -152,6 +152,45 @@ pub enum OpenError {
         /// By whom; empty when nothing visible explains the claim.
         uses: Vec<Use>,
     },
+    /// Another program holds the lock that partitioners and udev take; only when it is opened for
+    /// writing.
+    #[error(
+        "{path} is locked by another program, such as a partitioner or a probe of udev; wait for it, or run 'lslocks' to see it, then run the command again"
+    )]
+    Locked {
+        /// As given.
+        path: String,
+    },
+    /// The running system needs it; only when it is opened for writing.
+    #[error(
+        "{path} is a disk of the running system ({}), never a target; run: flashfit list",
+        uses.iter().map(Use::to_string).collect::<Vec<_>>().join(", ")
+    )]
+    SystemDisk {
+        /// As given.
+        path: String,
+        /// What of the system is on it.
+        uses: Vec<Use>,
+    },
+    /// Not the disk that a person could mean; only when it is opened for writing.
+    #[error("{path} is {kind}, not a medium of its own, and is not written; run: flashfit list")]
+    NoMediumOfItsOwn {
+        /// As given.
+        path: String,
+        /// What it is.
+        kind: Virtual,
+    },
+    /// An image that is a loop device or swap space at the moment; only when it is opened for
+    /// writing.
+    #[error("{path} is in use as {by}; write to {by} instead, or detach it first: {release}")]
+    ImageInUse {
+        /// As given.
+        path: String,
+        /// The device that it appears as.
+        by: String,
+        /// The command that ends it.
+        release: String,
+    },
     /// Write-protected; only when it is opened for writing.
     #[error(
         "{path} is write-protected; push the slider of the card or adapter towards the contacts, re-insert it, and run the command again (scans are possible as it is)"
@@ -216,6 +255,10 @@ impl OpenError {
             | OpenError::Memory { .. }
             | OpenError::AmbiguousName { .. }
             | OpenError::InUse { .. }
+            | OpenError::Locked { .. }
+            | OpenError::SystemDisk { .. }
+            | OpenError::NoMediumOfItsOwn { .. }
+            | OpenError::ImageInUse { .. }
             | OpenError::ReadOnly { .. } => OpenErrorKind::Refused,
             OpenError::Io { .. } => OpenErrorKind::Io,
         }
@@ -267,7 +310,7 @@ fn in_use_text(path: &str, uses: &[Use]) -> String {
 }
 
 /// `text` as one word of a POSIX shell.
-pub(super) fn shell_word(text: &str) -> String {
+pub(crate) fn shell_word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:=,@%".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
         text.to_owned()
@@ -369,6 +412,20 @@ mod tests {
                 uses: Vec::new(),
             },
             OpenError::ReadOnly { path: path() },
+            OpenError::Locked { path: path() },
+            OpenError::SystemDisk {
+                path: path(),
+                uses: Vec::new(),
+            },
+            OpenError::NoMediumOfItsOwn {
+                path: path(),
+                kind: Virtual::Ram,
+            },
+            OpenError::ImageInUse {
+                path: path(),
+                by: "/dev/loop3".into(),
+                release: "sudo losetup -d /dev/loop3".into(),
+            },
             OpenError::NoDirectAccess {
                 path: path(),
                 reason: reason(),
@@ -388,6 +445,7 @@ mod tests {
             let (_, to_do) = text.split_once([';', ':']).unwrap();
             let verbs = [
                 "run", "name", "plug", "insert", "re-plug", "close", "connect", "truncate", "push",
+                "write", "wait",
             ];
             assert!(verbs.iter().any(|verb| to_do.contains(verb)), "{text}");
         }

@@ -4,6 +4,9 @@
 //! Two kinds are known: one faster block at 4 MiB (SanDisk cards, whose shipped FAT ends at 8 MiB),
 //! and two or three slower blocks at the very start.
 
+mod discoveries;
+pub mod scan;
+
 use crate::geometry::{Zone, ZoneKind};
 use crate::units::Bytes;
 

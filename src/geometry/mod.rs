@@ -10,11 +10,14 @@
 
 pub mod capacity;
 pub mod erase_block;
+pub mod evidence;
 pub mod fat_area;
 pub mod log;
 pub mod open_au;
 pub mod page;
+pub mod stall_comb;
 pub mod stats;
+pub mod throughput;
 
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};

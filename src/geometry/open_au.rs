@@ -3,6 +3,17 @@
 //! A device that has to close a unit before it can write into another pays one garbage collection
 //! per write, whatever the size of the write: halving the size halves the rate.
 
+mod answer;
+mod climb;
+mod confirm;
+mod judge;
+pub mod scan;
+mod small;
+mod soft;
+mod unit;
+
+pub use unit::Pair;
+
 use crate::units::Bytes;
 
 /// A request size and the rate reached with it.
@@ -247,7 +258,9 @@ pub fn soft_step(levels: &[Level]) -> Option<SoftStep> {
 }
 
 #[cfg(test)]
-mod tests {
+mod tests;
+#[cfg(test)]
+mod trial_tests {
     use super::*;
 
     fn points(rates: &[(u64, f64)]) -> Vec<RatePoint> {

@@ -81,7 +81,7 @@ pub fn run<D: ReadDevice + ?Sized>(
 /// the role that a site plays in a pass is random: the reads of one site lie a whole pass apart (a
 /// device's read cache and mapping cache have moved on), and whatever the first visit costs is
 /// paid by each role equally often.
-fn read_batch<D: ReadDevice + ?Sized>(
+pub(super) fn read_batch<D: ReadDevice + ?Sized>(
     meter: &mut Meter<'_, D>,
     batch: &Batch,
     rng: &mut Xoshiro256PlusPlus,

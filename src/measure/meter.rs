@@ -109,6 +109,8 @@ pub struct Meter<'a, D: ReadDevice + ?Sized = dyn ReadDevice + 'a> {
     cost: Cost,
     /// What a preserving device has to put back at the end.
     put_back: Bytes,
+    /// Never more than the device claims.
+    capacity: Bytes,
     /// Mean of the random wait before each access is half of this.
     dither: Duration,
 }
@@ -120,6 +122,7 @@ impl<'a, D: ReadDevice + ?Sized> Meter<'a, D> {
     /// Start counting. `largest` is the largest request that will be asked for.
     pub fn new(device: &'a mut D, limits: Limits<'a>, largest: Bytes) -> Meter<'a, D> {
         let start = device.clock();
+        let capacity = device.capacity();
         let length = usize::try_from(largest.get()).unwrap_or(usize::MAX / 2);
         Meter {
             device,
@@ -128,13 +131,19 @@ impl<'a, D: ReadDevice + ?Sized> Meter<'a, D> {
             start,
             cost: Cost::default(),
             put_back: Bytes::ZERO,
+            capacity,
             dither: Duration::ZERO,
         }
     }
 
-    /// The device's capacity.
+    /// The device's capacity, as far as it is believed.
     pub fn capacity(&self) -> Bytes {
-        self.device.capacity()
+        self.capacity
+    }
+
+    /// The device ends before it claims to: stages use nothing behind that.
+    pub fn believe(&mut self, capacity: Bytes) {
+        self.capacity = self.capacity.min(capacity);
     }
 
     /// The largest request that this meter was made for.
@@ -174,6 +183,11 @@ impl<'a, D: ReadDevice + ?Sized> Meter<'a, D> {
         self.cost.bytes_read = add(self.cost.bytes_read, Bytes(length as u64));
         not_hung(at, time)?;
         Ok((time, content(&self.buffer[..length])))
+    }
+
+    /// The bytes of the latest read, or of the latest write.
+    pub fn latest(&self, size: Bytes) -> &[u8] {
+        &self.buffer[..self.request(size)]
     }
 
     /// Let time pass on the device's clock, such as for a stick to work off what it put aside.
@@ -231,15 +245,26 @@ impl<D: Device + ?Sized> Meter<'_, D> {
         size: Bytes,
         rng: &mut Xoshiro256PlusPlus,
     ) -> Result<Duration, Stop> {
-        self.check_limits()?;
         let length = self.request(size);
+        rng.fill_bytes(&mut self.buffer[..length]);
+        self.write_buffer(at, length)
+    }
+
+    /// The same with given bytes, such as those that stood there.
+    pub fn write_bytes(&mut self, at: Bytes, bytes: &[u8]) -> Result<Duration, Stop> {
+        let length = bytes.len().min(self.buffer.len());
+        self.buffer[..length].copy_from_slice(&bytes[..length]);
+        self.write_buffer(at, length)
+    }
+
+    fn write_buffer(&mut self, at: Bytes, length: usize) -> Result<Duration, Stop> {
+        self.check_limits()?;
         let bytes = Bytes(length as u64);
         if add(self.committed(), bytes) > self.limits.written
             || add(self.cost.bytes_programmed, bytes) > self.limits.programmed
         {
             return Err(Stop::WriteLimit);
         }
-        rng.fill_bytes(&mut self.buffer[..length]);
         let time = self
             .device
             .write(at, &self.buffer[..length])
@@ -273,15 +298,16 @@ impl<D: Device + ?Sized> Meter<'_, D> {
         )
     }
 
+    /// Written so far, and what a preserving device will have to put back.
+    pub fn committed(&self) -> Bytes {
+        add(self.cost.bytes_written, self.put_back)
+    }
+
     /// Other limits from now on, for one stage of a run. All count from the start of the meter.
     pub fn set_limits(&mut self, time: Duration, written: Bytes, programmed: Bytes) {
         self.limits.time = time;
         self.limits.written = written;
         self.limits.programmed = programmed;
-    }
-
-    fn committed(&self) -> Bytes {
-        add(self.cost.bytes_written, self.put_back)
     }
 }
 

@@ -9,10 +9,18 @@
 //! [`alignment::Inquiry`], so that the inference can steer a scan without being imported here.
 
 pub mod alignment;
+pub mod fat_area;
 pub mod flashbench_log;
+pub mod fresh;
+pub mod in_order;
 pub mod meter;
 pub mod noise;
+pub mod open_au;
+pub mod page;
+pub mod real_size;
+pub mod stall;
 pub mod territory;
+pub mod throughput;
 
 use crate::units::{Bytes, LogicalBlock};
 

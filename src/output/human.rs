@@ -5,7 +5,9 @@
 //! name here (smallest efficient write, erase block, alignment to use).
 
 mod chart;
+mod rates;
 mod sizes;
+mod speeds;
 mod words;
 mod writes;
 
@@ -23,8 +25,12 @@ pub fn render(report: &Report, saved_as: Option<&Path>) -> String {
     why(report, &mut text);
     chart::chart(report, &mut text);
     sizes::sizes(report, &mut text);
+    sizes::page_evidence(report, &mut text);
+    rates::rates(report, &mut text);
     writes::open_units(report, &mut text);
+    speeds::against_open_units(report, &mut text);
     writes::fat_area(report, &mut text);
+    speeds::along_the_start(report, &mut text);
     warnings(report, &mut text);
     cost(report, &mut text);
     next(report, saved_as, &mut text);
@@ -189,6 +195,12 @@ fn next(report: &Report, saved_as: Option<&Path>, text: &mut Text) {
     text.heading("Next");
     let device = shell_word(&report.device.path);
     let is_log = report.device.transport == Transport::Log;
+    if !is_log && report.warnings.iter().any(|w| w.code == "mostly_blank") {
+        text.command(
+            &format!("flashfit scan {device} --write-tests destroy"),
+            "write places first, then read them; destroys the contents",
+        );
+    }
     match saved_as {
         Some(file) if report.device.capacity.is_some() => {
             let file = shell_word(&file.to_string_lossy());

@@ -4,7 +4,7 @@
 //! does not know, so that the schema can grow; another schema, or another number of this one, is
 //! refused by name. Every number that is read is checked: a layout is made from it.
 
-use super::report::{Cost, Report};
+use super::report::{Cost, Report, Speeds};
 use crate::geometry::erase_block::StoppedBy;
 use crate::geometry::{Geometry, Warning};
 use crate::plan::{AlignmentChoice, alignment};
@@ -93,6 +93,9 @@ struct File {
 struct Device {
     path: String,
     capacity_bytes: Option<Bytes>,
+    /// Absent in reports of earlier versions.
+    #[serde(default)]
+    real_capacity_bytes: Option<Bytes>,
     logical_block_size: LogicalBlock,
     physical_block_size: Option<Bytes>,
     transport: Transport,
@@ -154,6 +157,7 @@ impl From<&Facts> for Device {
         Device {
             path: facts.path.clone(),
             capacity_bytes: facts.capacity,
+            real_capacity_bytes: facts.real_capacity,
             logical_block_size: facts.logical_block,
             physical_block_size: facts.physical_block,
             transport: facts.transport,
@@ -307,6 +311,7 @@ impl File {
             cost: self.cost.into_cost()?,
             warnings: self.warnings,
             chart: Vec::new(),
+            speeds: Speeds::default(),
         })
     }
 }
@@ -316,6 +321,7 @@ impl Device {
         let reported = &self.reported;
         for (field, size) in [
             ("device.capacity_bytes", self.capacity_bytes),
+            ("device.real_capacity_bytes", self.real_capacity_bytes),
             ("device.physical_block_size", self.physical_block_size),
             (
                 "device.reported.preferred_erase_size",
@@ -338,6 +344,7 @@ impl From<Device> for Facts {
         Facts {
             path: device.path,
             capacity: device.capacity_bytes,
+            real_capacity: device.real_capacity_bytes,
             logical_block: device.logical_block_size,
             physical_block: device.physical_block_size,
             transport: device.transport,

@@ -331,7 +331,7 @@ fn mib(size: Bytes) -> String {
 }
 
 /// Everything beyond printable ASCII as `\u{…}`: labels may hold anything, also what moves a cursor.
-fn ascii(text: &str) -> String {
+pub(super) fn ascii(text: &str) -> String {
     text.chars()
         .map(|c| match c {
             ' '..='~' => c.to_string(),

@@ -1,5 +1,6 @@
 //! Values in, text out. One format, one file; nothing here prints.
 
+pub mod change_text;
 pub mod check;
 pub mod check_json;
 pub mod check_text;

@@ -2,6 +2,7 @@
 
 use crate::geometry::erase_block::{ChartBar, StoppedBy};
 use crate::geometry::{Geometry, Warning};
+use crate::geometry::{fat_area, open_au};
 use crate::plan::{AlignmentChoice, alignment};
 use crate::topology::Facts;
 use crate::units::Bytes;
@@ -25,6 +26,19 @@ pub struct Report {
     /// Cost of a read against boundary size, largest boundary first. Not saved: empty in a report
     /// that was read from a file.
     pub chart: Vec<ChartBar>,
+    /// Speeds that write tests saw. Not saved either.
+    pub speeds: Speeds,
+}
+
+/// Speeds to be drawn.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Speeds {
+    /// Against open units, each written in order.
+    pub linear: Vec<open_au::scan::Bar>,
+    /// Against open units, written in any order.
+    pub random: Vec<open_au::scan::Bar>,
+    /// Along the first megabytes.
+    pub start: Vec<fat_area::scan::Bar>,
 }
 
 /// What a report cost.
@@ -67,6 +81,7 @@ impl Report {
             cost,
             warnings,
             chart: Vec::new(),
+            speeds: Speeds::default(),
         }
     }
 

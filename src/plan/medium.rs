@@ -28,7 +28,7 @@ impl Medium {
     /// From the facts of a device; the present identifier has to be added by who read the table.
     pub fn from_facts(facts: &Facts) -> Result<Medium, PlanError> {
         Ok(Medium {
-            capacity: facts.capacity.ok_or(PlanError::CapacityUnknown)?,
+            capacity: facts.usable_capacity().ok_or(PlanError::CapacityUnknown)?,
             logical_block: facts.logical_block,
             physical_block: physical_block(facts),
             disk_id: None,

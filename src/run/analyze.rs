@@ -2,9 +2,11 @@
 
 use super::plan::whole_sectors;
 use super::read_file::{STDIN, read};
+use super::replay;
 use super::scan_command::deliver;
 use super::write_file;
 use crate::cli::AnalyzeArgs;
+use crate::device::wrappers::is_samples;
 use crate::error::{Error, ExitCode};
 use crate::geometry::{Warning, log};
 use crate::measure::flashbench_log::{self, MOST_LINES};
@@ -27,12 +29,41 @@ pub fn analyze(args: &AnalyzeArgs) -> Result<ExitCode, Error> {
     if let Some(path) = &args.report {
         write_file::check(path, &args.files)?;
     }
+    if let [file] = args.files.as_slice() {
+        let text = read(file)?;
+        if is_samples(&text) {
+            return replay::analyze(args, &shown(file), &text);
+        }
+        return analyze_logs(args, capacity, &[text], begun);
+    }
+    let texts = args.files.iter().map(|file| read(file));
+    analyze_logs(
+        args,
+        capacity,
+        &texts.collect::<Result<Vec<_>, _>>()?,
+        begun,
+    )
+}
+
+/// Output of flashbench.
+fn analyze_logs(
+    args: &AnalyzeArgs,
+    capacity: Option<Bytes>,
+    texts: &[Vec<u8>],
+    begun: Instant,
+) -> Result<ExitCode, Error> {
     let mut runs = Vec::new();
     let mut mentioned: Vec<Bytes> = Vec::new();
     let mut cut_short = false;
-    for file in &args.files {
-        let text = read(file)?;
-        let log = flashbench_log::parse(&text).map_err(|_| {
+    for (file, text) in args.files.iter().zip(texts) {
+        if is_samples(text) {
+            return Err(Error::usage(format!(
+                "{} holds the samples of a whole scan, which stand alone",
+                shown(file)
+            ))
+            .hint("give it as the only file"));
+        }
+        let log = flashbench_log::parse(text).map_err(|_| {
             Error::failed(format!("{}: no flashbench results in it", shown(file)))
                 .hint("give the output of: flashbench -a, flashbench -O or flashbench -f")
         })?;

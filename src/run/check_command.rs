@@ -1,7 +1,7 @@
 //! `flashfit check`: audit what is on a device against a grid.
 
 use super::intent::of_plan;
-use super::plan::{saved, whole_sectors};
+use super::plan::{saved_report, whole_sectors};
 use super::print;
 use super::source::{self, Opened};
 use crate::cli::{CheckArgs, CheckGeometry};
@@ -72,7 +72,7 @@ struct Judged {
 fn judged(args: &CheckArgs, facts: &Facts) -> Result<Judged, Error> {
     match args.geometry() {
         CheckGeometry::Report(path) => {
-            let report = saved(path)?;
+            let report = saved_report(path)?;
             let page = report.geometry.page;
             Ok(Judged {
                 note: of_another_device(&report.device, facts),

@@ -2,14 +2,17 @@
 
 use super::interrupt;
 use super::progress::Progress;
+use super::samples_file::{After, SamplesFile, SavedOptions};
 use super::scan::{self, Options, Scanned};
-use super::source::{self, Opened};
+use super::source;
 use crate::device::AccessError;
+use crate::device::wrappers::SampleRecorder;
 use crate::error::{Error, ExitCode};
 use crate::geometry::{EraseBlock, Geometry, Verdict, Warning};
 use crate::measure::meter::Stop;
 use crate::output::report::{Cost, Report};
 use crate::topology::Facts;
+use crate::units::Bytes;
 use std::time::{Duration, Instant};
 
 /// A report, and what went wrong on the way to it.
@@ -18,6 +21,18 @@ pub struct Examined {
     pub report: Report,
     /// Why it is less than it could be: interrupted, or the device failed.
     pub trouble: Option<Error>,
+    /// What else went wrong, beside the report.
+    pub also: Vec<Error>,
+}
+
+impl Examined {
+    pub(super) fn only(report: Report) -> Examined {
+        Examined {
+            report,
+            trouble: None,
+            also: Vec::new(),
+        }
+    }
 }
 
 /// Open a device read-only, scan it, and report.
@@ -25,13 +40,24 @@ pub struct Examined {
 /// # Errors
 /// A device that cannot be opened. One that fails later still gives a report.
 pub fn examine(name: &str, seed: u64, time_limit: Duration) -> Result<Examined, Error> {
+    let no_samples = SamplesFile::new(None, &[])?;
+    examine_and_keep(name, seed, time_limit, &no_samples)
+}
+
+/// The same, and every access goes to a file.
+///
+/// # Errors
+/// As [`examine`].
+pub fn examine_and_keep(
+    name: &str,
+    seed: u64,
+    time_limit: Duration,
+    samples: &SamplesFile,
+) -> Result<Examined, Error> {
     let mut opened = source::open(name, seed)?;
     let facts = opened.device().facts().clone();
     if !opened.is_flash() {
-        return Ok(Examined {
-            report: of_image(facts),
-            trouble: None,
-        });
+        return Ok(Examined::only(of_image(facts)));
     }
     let interrupted = interrupt::listen()?;
     let begun = Instant::now();
@@ -41,41 +67,83 @@ pub fn examine(name: &str, seed: u64, time_limit: Duration) -> Result<Examined, 
         seed,
         in_use: !opened.uses().is_empty(),
     };
-    let scanned = scan::scan(opened.device(), options, &interrupted, &mut |now| {
-        progress.show(&now);
-    });
-    let stage = stage(&scanned, progress.end());
+    let show = &mut |now| progress.show(&now);
+    let (scanned, log) = match samples.open()? {
+        None => {
+            let device = opened.device();
+            (scan::scan(device, options, &interrupted, show), None)
+        }
+        Some(file) => {
+            let saved = SavedOptions::of(options, None).value();
+            let mut recorder = SampleRecorder::new(opened.device(), file, saved);
+            let scanned = scan::scan(&mut recorder, options, &interrupted, show);
+            (scanned, Some(recorder.into_log()))
+        }
+    };
+    progress.end();
+    let after = After {
+        interrupted: scanned.stop == Some(Stop::Interrupted),
+        exchanged: opened.was_exchanged(),
+        uses: opened.uses().iter().map(ToString::to_string).collect(),
+        ..After::default()
+    };
+    let kept = samples.finish(log, &after);
+    let mut examined = conclude(name, facts, scanned, &after, begun.elapsed());
+    examined.also.extend(kept.err());
+    Ok(examined)
+}
+
+/// From what a scan brought, and what happened besides, to the report.
+pub(super) fn conclude(
+    name: &str,
+    facts: Facts,
+    scanned: Scanned,
+    after: &After,
+    wall_time: Duration,
+) -> Examined {
     let mut trouble = scanned
         .stop
         .as_ref()
-        .and_then(|stop| of_stop(name, stop, stage));
-    let mut report = of_scan(facts, scanned, begun.elapsed());
-    name_the_users(&mut report, &opened);
-    if trouble.is_none() && opened.was_exchanged() {
+        .and_then(|stop| of_stop(name, stop, &doing(scanned.stage)));
+    let mut report = of_scan(facts, scanned, after, wall_time);
+    name_the_users(&mut report, &after.uses);
+    report.warnings.extend(after.notes.iter().cloned());
+    if after.exchanged {
         distrust(&mut report);
         let what = format!("{name}: the medium was exchanged while it was scanned");
-        trouble = Some(Error::io(what).hint("scan the one that is in there now"));
+        trouble = trouble.or(Some(
+            Error::io(what).hint("scan the one that is in there now"),
+        ));
     }
-    Ok(Examined { report, trouble })
+    Examined {
+        report,
+        trouble,
+        also: Vec::new(),
+    }
 }
 
-fn of_scan(facts: Facts, scanned: Scanned, wall_time: Duration) -> Report {
+fn of_scan(mut facts: Facts, scanned: Scanned, after: &After, wall_time: Duration) -> Report {
+    facts.real_capacity = scanned.real_capacity;
+    let spent = scanned.cost;
     let cost = Cost {
-        device_time: scanned.cost.device_time,
+        device_time: spent.device_time,
         wall_time,
-        reads: scanned.cost.reads,
-        bytes_read: scanned.cost.bytes_read,
-        stopped_by: Some(scanned.found.stopped_by),
-        ..Cost::default()
+        reads: spent.reads,
+        bytes_read: spent.bytes_read,
+        writes: spent.writes + after.writes_back,
+        bytes_written: Bytes(spent.bytes_written.get() + after.bytes_back.get()),
+        stopped_by: Some(scanned.stopped_by),
     };
     let mut report = Report::new(facts, scanned.geometry, cost);
     report.warnings.extend(scanned.found.warnings);
+    report.warnings.extend(scanned.warnings);
     report.chart = scanned.found.chart;
+    report.speeds = scanned.speeds;
     report
 }
 
 /// A plain file has no erase blocks: nothing is timed, and the alignment is the fallback.
-fn of_image(facts: Facts) -> Report {
+pub(super) fn of_image(facts: Facts) -> Report {
     let geometry = Geometry {
         erase_block: EraseBlock {
             evidence: vec![
@@ -95,8 +163,7 @@ fn of_image(facts: Facts) -> Report {
 }
 
 /// Say who uses the device, where the scan only knows that somebody does.
-fn name_the_users(report: &mut Report, opened: &Opened) {
-    let uses: Vec<String> = opened.uses().iter().map(ToString::to_string).collect();
+fn name_the_users(report: &mut Report, uses: &[String]) {
     if uses.is_empty() {
         return;
     }
@@ -124,11 +191,14 @@ fn distrust(report: &mut Report) {
 }
 
 /// What the scan was doing when it ended.
-fn stage(scanned: &Scanned, noise_reads: u64) -> &'static str {
-    if scanned.cost.reads <= noise_reads {
-        "while measuring how much read times scatter"
-    } else {
-        "while looking for boundaries"
+fn doing(stage: &str) -> String {
+    match stage {
+        "noise" => "while measuring how much read times scatter".to_owned(),
+        "boundaries" => "while looking for boundaries".to_owned(),
+        "page" => "while looking for the page".to_owned(),
+        "rates" => "while timing reads of several sizes".to_owned(),
+        "size" => "while testing whether it is as large as it claims".to_owned(),
+        other => format!("during the test '{other}'"),
     }
 }
 
@@ -151,6 +221,12 @@ fn of_stop(name: &str, stop: &Stop, stage: &str) -> Option<Error> {
             took.as_secs()
         ))
         .hint("try another port or reader; the report holds what was known by then"),
+        Stop::Failed(error @ AccessError::NotSaved { .. }) => Error::failed(format!(
+            "{name}: {error}, {stage}"
+        ))
+        .hint(
+            "name a journal on another disk with --backup FILE, or write less with --write-limit",
+        ),
         Stop::Failed(error) => Error::io(format!("{name}: {error}, {stage}"))
             .hint("try another port or reader; the report holds what was known by then"),
     };
@@ -161,7 +237,7 @@ fn of_stop(name: &str, stop: &Stop, stage: &str) -> Option<Error> {
 mod tests {
     use super::*;
     use crate::topology::Transport;
-    use crate::units::{Bytes, LogicalBlock};
+    use crate::units::LogicalBlock;
 
     fn facts() -> Facts {
         Facts::bare("x", Transport::Usb, Some(Bytes::gib(8)), LogicalBlock::B512)

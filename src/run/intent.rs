@@ -7,17 +7,16 @@ use crate::cli::{
 use crate::error::Error;
 use crate::plan::filesystem::FatAreaChoice;
 use crate::plan::filesystem::advice::Purpose;
-use crate::plan::intent::{
-    DiskIdChoice, Intent, KeepOut, PartitionIntent, PartitionSize, TableChoice,
-};
+use crate::plan::intent::{Intent, KeepOut, PartitionIntent, PartitionSize, TableChoice};
 use crate::plan::{Board, PlanError, TableKind};
 
-/// The intent behind the options.
+/// The intent behind the options of a command.
 ///
 /// # Errors
 /// An option that makes no sense whatever the device: exit code 2.
-pub fn intent(typed: &IntentArgs) -> Result<Intent, Error> {
-    let usage = |error: String| Error::usage(error).hint("see: flashfit plan --help");
+pub fn intent(typed: &IntentArgs, command: &str) -> Result<Intent, Error> {
+    let help = format!("see: flashfit {command} --help");
+    let usage = |error: String| Error::usage(error).hint(help.clone());
     let mut partitions = Vec::new();
     for spec in &typed.partitions {
         partitions.push(spec.parse().map_err(|error| usage(one_line(&error)))?);
@@ -30,13 +29,6 @@ pub fn intent(typed: &IntentArgs) -> Result<Intent, Error> {
         .disk_id
         .parse()
         .map_err(|error| usage(one_line(&error)))?;
-    if disk_id == DiskIdChoice::Keep {
-        return Err(
-            Error::usage("--disk-id keep: this version does not read the present table").hint(
-                "name the identifier that it bears; this prints it: sudo sfdisk --disk-id DEVICE",
-            ),
-        );
-    }
     Ok(Intent {
         table: match typed.table {
             TypedTable::Auto => TableChoice::Auto,

@@ -3,10 +3,19 @@
 //!
 //! | file | question |
 //! |---|---|
-//! | `list`, `scan_command`, `analyze`, `plan`, `check_command` | what does this command do? |
+//! | `list`, `scan_command`, `analyze`, `plan`, `check_command`, `write_command`, `restore_command` | what does this command do? |
 //! | `source` | what is behind the name that was typed? |
+//! | `target` | may it be written, and how is it opened for that? |
+//! | `consent` | who says yes? |
+//! | `backup_file` | where is the old content kept? |
+//! | `arrange` | how does a grid become a layout? |
 //! | `examine` | how does a device become a report? |
+//! | `write_tests` | how is a device opened, asked about and left when tests write to it? |
+//! | `unoccupied` | where may write tests write without touching a partition? |
 //! | `scan` | how is a device scanned? |
+//! | `stages` | what is a stage given, and what does it do? |
+//! | `samples_file`, `replay` | how is a run kept, and looked at again? |
+//! | `restore_journal` | how are write tests undone that could not end? |
 //! | `intent` | what do the words of the user mean for a layout? |
 //! | `mkfs` | how are the file systems of a layout made and checked? |
 //! | `interrupt` | was Ctrl-C pressed? |
@@ -16,7 +25,10 @@
 //! | `ending` | how does it end when several things went wrong? |
 
 mod analyze;
+mod arrange;
+mod backup_file;
 mod check_command;
+mod consent;
 mod ending;
 mod entropy;
 mod examine;
@@ -27,10 +39,19 @@ pub mod mkfs;
 mod plan;
 mod progress;
 mod read_file;
+mod replay;
+mod restore_command;
+mod restore_journal;
+mod samples_file;
 pub mod scan;
 mod scan_command;
 mod source;
+pub mod stages;
+mod target;
+mod unoccupied;
+mod write_command;
 mod write_file;
+mod write_tests;
 
 use crate::cli::{self, Cli, Command};
 use crate::error::{Error, ExitCode};
@@ -47,6 +68,8 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Analyze(args) => analyze::analyze(&args),
         Command::Plan(args) => plan::plan(&args),
         Command::Check(args) => check_command::check_device(&args),
+        Command::Write(args) => write_command::write(&args),
+        Command::Restore(args) => restore_command::restore(&args),
         Command::Completions { shell } => print(&cli::completions(shell)).map(|()| ExitCode::Done),
         Command::Man => print(cli::man::page().as_bytes()).map(|()| ExitCode::Done),
     }

@@ -1,16 +1,16 @@
 //! `flashfit plan`: from a device, a saved report, or numbers given by hand to a layout.
 
-use super::entropy::entropy;
+use super::arrange::{arrange, present_id, saved_layout};
 use super::examine::{Examined, examine};
 use super::intent::{intent, of_plan};
 use super::read_file::read;
-use super::{print, tell};
+use super::{print, source, tell};
 use crate::cli::{Format, PlanArgs, PlanSource};
-use crate::device::SMALLEST_DEVICE;
 use crate::error::{Error, ExitCode};
 use crate::output::report::Report;
 use crate::output::{human, json, layout_json, layout_text, mkfs, parted, sfdisk, sgdisk};
-use crate::plan::{self, AlignmentChoice, Layout, Medium};
+use crate::plan::intent::{DiskIdChoice, Intent};
+use crate::plan::{self, AlignmentChoice, DiskId, Layout, Medium};
 use crate::topology::{Facts, Transport};
 use crate::units::{Bytes, LogicalBlock, Size};
 use std::path::Path;
@@ -30,7 +30,12 @@ struct Ground {
 /// A source that cannot be used, and a layout that cannot be made.
 pub fn plan(args: &PlanArgs) -> Result<ExitCode, Error> {
     // Before a scan of minutes: what is wrong whatever the device.
-    let intent = intent(&args.intent)?;
+    let intent = intent(&args.intent, "plan")?;
+    if let PlanSource::Layout(path) = args.source() {
+        let layout = saved_layout(path)?;
+        print(text(&layout, args.format, None, false)?.as_bytes())?;
+        return Ok(ExitCode::Done);
+    }
     let ground = ground(args)?;
     if let Some(report) = &ground.report {
         show_report(report, args.format)?;
@@ -38,45 +43,60 @@ pub fn plan(args: &PlanArgs) -> Result<ExitCode, Error> {
     if let Some(trouble) = ground.trouble {
         return Err(trouble);
     }
-    if args.intent.require_measured && ground.report.as_ref().is_some_and(|it| !it.is_told()) {
-        return Err(Error::new(
-            ExitCode::NotTold,
-            "the erase block is neither confirmed nor likely, and --require-measured was given",
-        )
-        .hint(
-            "plan on the alignment above by leaving it out, or give --capacity and --erase-block",
-        ));
-    }
-    let mut medium = Medium::from_facts(&ground.facts).map_err(|error| of_plan(&error))?;
     if let Some(report) = &ground.report {
-        medium = medium.with_geometry(&report.geometry, &ground.facts);
+        not_measured(args.intent.require_measured, report)?;
     }
-    if medium.capacity < SMALLEST_DEVICE {
-        return Err(Error::failed(format!(
-            "{} is too small for a layout, the least is {SMALLEST_DEVICE}",
-            medium.capacity
-        ))
-        .hint("check the capacity"));
-    }
-    let entropy = match intent.id_seed {
-        Some(_) => [0; 16],
-        None => entropy()?,
-    };
-    let layout =
-        plan::layout(&medium, &ground.choice, &intent, entropy).map_err(|error| of_plan(&error))?;
+    let present = present(args, &intent)?;
+    let geometry = ground.report.as_ref().map(|report| &report.geometry);
+    let layout = arrange(&ground.facts, &ground.choice, geometry, &intent, present)?;
+    let medium = Medium::from_facts(&ground.facts).map_err(|error| of_plan(&error))?;
     let disk = medium.disk.as_deref();
     print(text(&layout, args.format, disk, ground.report.is_some())?.as_bytes())?;
     Ok(ExitCode::Done)
+}
+
+/// Refuse a report that does not tell the erase block, when `--require-measured` was given.
+pub(super) fn not_measured(required: bool, report: &Report) -> Result<(), Error> {
+    if !required || report.is_told() {
+        return Ok(());
+    }
+    Err(Error::new(
+        ExitCode::NotTold,
+        "the erase block is neither confirmed nor likely, and --require-measured was given",
+    )
+    .hint("plan on the alignment above by leaving it out, or give --capacity and --erase-block"))
+}
+
+/// The identifier that the device bears, when it is to be kept.
+fn present(args: &PlanArgs, intent: &Intent) -> Result<Option<DiskId>, Error> {
+    if intent.disk_id != DiskIdChoice::Keep {
+        return Ok(None);
+    }
+    let PlanSource::Device(device) = args.source() else {
+        return Err(Error::usage(
+            "--disk-id keep: without a device there is no identifier to keep",
+        )
+        .hint("name the identifier that it bears; this prints it: sudo sfdisk --disk-id DEVICE"));
+    };
+    let mut opened = source::open(device, args.seed)?;
+    present_id(opened.device(), intent)
 }
 
 /// The medium and its grid.
 fn ground(args: &PlanArgs) -> Result<Ground, Error> {
     match args.source() {
         PlanSource::Device(device) => {
-            let Examined { report, trouble } = examine(device, args.seed, args.time_limit)?;
+            let Examined {
+                report, trouble, ..
+            } = examine(device, args.seed, args.time_limit)?;
             Ok(Ground::of(report, trouble))
         }
-        PlanSource::Report(path) => Ok(Ground::of(saved(path)?, None)),
+        PlanSource::Report(path) => Ok(Ground::of(saved_report(path)?, None)),
+        // Printed as it is, before this is asked for.
+        PlanSource::Layout(path) => Err(Error::usage(format!(
+            "{} is a layout already",
+            path.display()
+        ))),
         PlanSource::Given {
             capacity,
             erase_block,
@@ -98,7 +118,7 @@ impl Ground {
 }
 
 /// A report from a file.
-pub(super) fn saved(path: &Path) -> Result<Report, Error> {
+pub(super) fn saved_report(path: &Path) -> Result<Report, Error> {
     let bytes = read(path)?;
     let text = String::from_utf8_lossy(&bytes);
     let report = json::parse(&text)
@@ -123,15 +143,7 @@ fn given(
     let capacity = bytes("--capacity", capacity)?;
     let erase_block = bytes("--erase-block", erase_block)?;
     let phase = phase.map_or(Ok(Bytes::ZERO), |phase| bytes("--phase", phase))?;
-    if phase >= erase_block {
-        return Err(Error::usage(format!(
-            "--phase {phase} is not smaller than --erase-block {erase_block}"
-        ))
-        .hint(format!(
-            "the boundaries repeat, so this means the same: --phase {}B",
-            phase.get() % erase_block.get()
-        )));
-    }
+    check_phase(phase, erase_block)?;
     let facts = Facts::bare("given by hand", Transport::Unknown, Some(capacity), block);
     let choice = plan::alignment_of(erase_block, phase, &facts).map_err(|error| of_plan(&error))?;
     Ok(Ground {
@@ -140,6 +152,20 @@ fn given(
         report: None,
         trouble: None,
     })
+}
+
+/// A phase lies within one erase block.
+pub(super) fn check_phase(phase: Bytes, erase_block: Bytes) -> Result<(), Error> {
+    if phase < erase_block {
+        return Ok(());
+    }
+    Err(Error::usage(format!(
+        "--phase {phase} is not smaller than --erase-block {erase_block}"
+    ))
+    .hint(format!(
+        "the boundaries repeat, so this means the same: --phase {}B",
+        phase.get() % erase_block.get()
+    )))
 }
 
 /// The bytes of an option that must be whole sectors.

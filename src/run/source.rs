@@ -18,7 +18,7 @@ pub enum Opened {
 }
 
 /// In front of the name of a simulated stick.
-const SIMULATED: &str = "sim:";
+pub(super) const SIMULATED: &str = "sim:";
 
 /// Open a device for reading only. `seed` decides the noise of a simulated stick.
 ///
@@ -105,7 +105,7 @@ impl Opened {
 }
 
 /// The exit code of a device that cannot be opened.
-fn of_open(error: &OpenError) -> Error {
+pub(super) fn of_open(error: &OpenError) -> Error {
     let code = match error.kind() {
         OpenErrorKind::Failed => ExitCode::Failed,
         OpenErrorKind::Refused => ExitCode::Refused,
@@ -115,7 +115,7 @@ fn of_open(error: &OpenError) -> Error {
 }
 
 /// A profile that cannot be used; the text says what to change in it.
-fn of_profile(error: &ProfileError) -> Error {
+pub(super) fn of_profile(error: &ProfileError) -> Error {
     let failed = Error::failed(error.to_string());
     match error {
         ProfileError::Unknown { .. } => failed,

@@ -29,8 +29,16 @@ fn cannot_write(path: &Path, error: &io::Error) -> Error {
 /// A name that cannot be written to, and one of a file in `inputs`, which would be lost: links are
 /// followed, and hard links count too.
 pub fn check(path: &Path, inputs: &[PathBuf]) -> Result<(), Error> {
+    check_option("--report", path, inputs)
+}
+
+/// The same for what another option names.
+///
+/// # Errors
+/// As [`check`].
+pub(super) fn check_option(option: &str, path: &Path, inputs: &[PathBuf]) -> Result<(), Error> {
     if path == Path::new("") {
-        return Err(Error::usage("the name after --report is empty").hint("name a file"));
+        return Err(Error::usage(format!("the name after {option} is empty")).hint("name a file"));
     }
     if let Ok(target) = fs::metadata(path) {
         let is_target = |input: &&PathBuf| {
@@ -44,11 +52,11 @@ pub fn check(path: &Path, inputs: &[PathBuf]) -> Result<(), Error> {
         };
         if let Some(input) = inputs.iter().find(is_target) {
             return Err(Error::usage(format!(
-                "--report {} would replace {}, which is read here",
+                "{option} {} would replace {}, which is read here",
                 path.display(),
                 input.display()
             ))
-            .hint("name another file after --report"));
+            .hint(format!("name another file after {option}")));
         }
     }
     let try_out = || {
@@ -57,7 +65,10 @@ pub fn check(path: &Path, inputs: &[PathBuf]) -> Result<(), Error> {
         let (temporary, _) = create_beside(folder, &name)?;
         fs::remove_file(temporary)
     };
-    try_out().map_err(|error| cannot_write(path, &error))
+    try_out().map_err(|error| {
+        Error::failed(format!("cannot write {}: {error}", path.display()))
+            .hint(format!("name another file after {option}"))
+    })
 }
 
 fn save(path: &Path, text: &str) -> io::Result<()> {

@@ -3,7 +3,7 @@
 use super::open::{BlockDevice, Target};
 use super::{ioctl, timed};
 use crate::device::open_error::OpenError;
-use crate::device::sysfs::{self, Roots};
+use crate::device::sysfs::{self, Roots, Use, Virtual};
 use crate::device::{AccessError, Device, ReadDevice, check_access};
 use crate::topology::Facts;
 use crate::units::{ByteRange, Bytes};
@@ -31,30 +31,54 @@ pub struct ExclusiveDevice {
 const TRIES: u32 = 20;
 const BETWEEN_TRIES: Duration = Duration::from_millis(100);
 
+/// Whether a device could be opened for writing, without opening it: everything that
+/// [`open_exclusive`] refuses, except what only an opening meets.
+///
+/// # Errors
+///
+/// The reason why it may not be written.
+pub fn check_writable(path: &Path) -> Result<(), OpenError> {
+    let roots = Roots::system();
+    refuse(&roots, &Target::find(&roots, path)?)
+}
+
+/// What must not be written, each with its own reason.
+fn refuse(roots: &Roots, target: &Target) -> Result<(), OpenError> {
+    let path = || target.given.clone();
+    if let Some(kind) = Virtual::of(target.disk.name()).filter(|kind| !kind.may_be_written()) {
+        return Err(OpenError::NoMediumOfItsOwn { path: path(), kind });
+    }
+    if target.disk.capacity() == Some(Bytes::ZERO) {
+        return Err(target.without_medium());
+    }
+    let uses = sysfs::in_use(roots, &target.disk);
+    let system: Vec<Use> = uses.iter().filter(|one| one.is_system()).cloned().collect();
+    if !system.is_empty() {
+        return Err(OpenError::SystemDisk {
+            path: path(),
+            uses: system,
+        });
+    }
+    if !uses.is_empty() {
+        return Err(OpenError::InUse { path: path(), uses });
+    }
+    if target.disk.is_read_only() {
+        return Err(OpenError::ReadOnly { path: path() });
+    }
+    Ok(())
+}
+
 /// Open a whole disk for writing: `O_RDWR | O_EXCL | O_DIRECT | O_DSYNC | O_CLOEXEC`, with an
 /// exclusive lock.
 ///
 /// # Errors
 ///
-/// As [`super::open`]; besides, a device in use or write-protected.
+/// As [`super::open`]; besides, a device in use, locked or write-protected, the disk that the
+/// running system lives on, and what is no medium of its own.
 pub fn open_exclusive(path: &Path) -> Result<ExclusiveDevice, OpenError> {
     let roots = Roots::system();
     let target = Target::find(&roots, path)?;
-    let in_use = |uses| OpenError::InUse {
-        path: target.given.clone(),
-        uses,
-    };
-    let look_again = || in_use(sysfs::in_use(&roots, &target.disk));
-    let read_only = || OpenError::ReadOnly {
-        path: target.given.clone(),
-    };
-    if target.disk.is_read_only() {
-        return Err(read_only());
-    }
-    let uses = sysfs::in_use(&roots, &target.disk);
-    if !uses.is_empty() {
-        return Err(in_use(uses));
-    }
+    refuse(&roots, &target)?;
     let claim = || {
         OpenOptions::new()
             .read(true)
@@ -73,13 +97,25 @@ pub fn open_exclusive(path: &Path) -> Result<ExclusiveDevice, OpenError> {
     }
     let file = match opened {
         Ok(file) => file,
-        Err(error) if is_busy(&error) => return Err(look_again()),
+        Err(error) if is_busy(&error) => {
+            return Err(OpenError::InUse {
+                path: target.given.clone(),
+                uses: sysfs::in_use(&roots, &target.disk),
+            });
+        }
         Err(error) => return Err(target.explain(&error)),
     };
     let second = file.try_clone().map_err(|error| target.explain(&error))?;
-    let lock = lock(second).ok_or_else(look_again)?;
+    let lock = lock(second).ok_or_else(|| OpenError::Locked {
+        path: target.given.clone(),
+    })?;
+    // Looked at again under the claim: a mount or a swap area may have come in between. (A claim
+    // alone does not show on a system whose kernel lets anybody open a mounted disk.)
+    refuse(&roots, &target)?;
     if ioctl::is_read_only(&file) == Ok(true) {
-        return Err(read_only());
+        return Err(OpenError::ReadOnly {
+            path: target.given.clone(),
+        });
     }
     Ok(ExclusiveDevice {
         inner: BlockDevice::new(file, target)?,

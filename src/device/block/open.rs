@@ -266,7 +266,7 @@ impl Target {
         Facts::bare(self.given.clone(), transport, Some(capacity), block)
     }
 
-    fn without_medium(&self) -> OpenError {
+    pub(super) fn without_medium(&self) -> OpenError {
         let path = self.given.clone();
         if self.disk.name().starts_with("loop") {
             OpenError::NothingAttached { path }

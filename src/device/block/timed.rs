@@ -94,7 +94,7 @@ fn offset(at: Bytes, length: usize) -> Result<nix::libc::off_t, AccessError> {
     nix::libc::off_t::try_from(at.get()).map_err(|_| AccessError::Unaligned {
         at: at.get(),
         length: length as u64,
-        reason: "it lies beyond the largest file offset",
+        reason: "it lies beyond the largest file offset".into(),
     })
 }
 
@@ -105,7 +105,8 @@ fn access_error(errno: Errno, at: Bytes, length: usize) -> AccessError {
         Errno::EINVAL => AccessError::Unaligned {
             at: at.get(),
             length: length as u64,
-            reason: "the kernel rejects this offset, length or buffer address for direct access",
+            reason: "the kernel rejects this offset, length or buffer address for direct access"
+                .into(),
         },
         Errno::EIO => AccessError::Io {
             at: at.get(),

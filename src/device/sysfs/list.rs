@@ -159,7 +159,7 @@ pub enum Virtual {
 impl Virtual {
     /// Judge by the kernel's name; the numbers behind these names are assigned in
     /// Documentation/admin-guide/devices.txt.
-    fn of(name: &str) -> Option<Virtual> {
+    pub fn of(name: &str) -> Option<Virtual> {
         let kinds = [
             ("loop", Virtual::Loop),
             ("ram", Virtual::Ram),
@@ -198,6 +198,14 @@ impl fmt::Display for Virtual {
             Virtual::Cache => "a cached volume (bcache)",
             Virtual::RawFlash => "raw flash (MTD)",
         })
+    }
+}
+
+impl Virtual {
+    /// Whether a partition table may be written to it: a file or a network disk may stand for a
+    /// medium, the others are no media that anybody partitions.
+    pub const fn may_be_written(self) -> bool {
+        matches!(self, Virtual::Loop | Virtual::Network)
     }
 }
 

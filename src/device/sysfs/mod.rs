@@ -18,12 +18,15 @@ pub use identity::{Identity, identity};
 pub use list::{
     Candidate, Note, Refusal, Verdict, Virtual, by_id_names, by_path_names, list, twins,
 };
-pub use reported::{AlignmentOffset, adopted_optimal_io, alignment_offset, max_request, reported};
+pub use reported::{
+    AlignmentOffset, adopted_optimal_io, alignment_offset, has_volatile_cache, max_request,
+    reported,
+};
 pub use ssr::{AuSize, au_size};
-pub use usage::{Use, UseKind, in_use};
+pub use usage::{Use, UseKind, in_use, loop_device_of};
 
 use crate::topology::Facts;
-use crate::units::{Bytes, LogicalBlock};
+use crate::units::{ByteRange, Bytes, LogicalBlock};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -123,6 +126,28 @@ impl Disk {
         names
     }
 
+    /// The numbers and places of its partitions as the kernel shows them, in the order of their
+    /// numbers.
+    pub fn partition_ranges(&self) -> Vec<(u32, ByteRange)> {
+        let mut ranges: Vec<(u32, ByteRange)> = self
+            .partitions()
+            .iter()
+            .filter_map(|name| {
+                let number = |what: &str| self.number_of(&format!("{name}/{what}"));
+                // In units of 512 bytes whatever the logical block is.
+                let from = number("start")?.checked_mul(512)?;
+                let to = from.checked_add(number("size")?.checked_mul(512)?)?;
+                let range = ByteRange {
+                    from: Bytes(from),
+                    to: Bytes(to),
+                };
+                Some((u32::try_from(number("partition")?).ok()?, range))
+            })
+            .collect();
+        ranges.sort_by_key(|(number, _)| *number);
+        ranges
+    }
+
     /// Its size (sysfs counts in units of 512 bytes whatever the logical block is); zero without a
     /// medium.
     pub fn capacity(&self) -> Option<Bytes> {
@@ -197,6 +222,7 @@ pub fn facts(disk: &Disk, path: &str) -> Option<Facts> {
     Some(Facts {
         path: path.to_owned(),
         capacity,
+        real_capacity: None,
         logical_block: block,
         physical_block,
         transport: who.transport,

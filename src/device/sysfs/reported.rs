@@ -93,6 +93,16 @@ pub fn max_request(disk: &Disk) -> Option<Bytes> {
     kib.checked_mul(1024).map(Bytes)
 }
 
+/// Whether the kernel takes the device for one whose write cache loses its contents with the power,
+/// so that it flushes it (`queue/write_cache`: "write back" or "write through").
+pub fn has_volatile_cache(disk: &Disk) -> Option<bool> {
+    match disk.text_of("queue/write_cache")?.as_str() {
+        "write back" => Some(true),
+        "write through" => Some(false),
+        _ => None,
+    }
+}
+
 /// What the device itself says of the place of its first logical block. Zero is no proof of
 /// alignment: a device without hints always reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

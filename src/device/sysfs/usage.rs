@@ -209,6 +209,17 @@ impl Link {
     }
 }
 
+/// The loop device that a regular file is attached to, and the command that detaches it.
+pub fn loop_device_of(roots: &Roots, file: &Path) -> Option<(String, String)> {
+    let file = fs::canonicalize(file).ok()?;
+    let name = entries(&roots.sys.join("block")).into_iter().find(|name| {
+        let backing = roots.sys.join("block").join(name).join("loop/backing_file");
+        text(&backing).is_some_and(|backing| Path::new(&backing) == file)
+    })?;
+    let device = format!("/dev/{name}");
+    Some((device.clone(), format!("sudo losetup -d {device}")))
+}
+
 /// Loop devices whose backing "file" is a block device: the kernel lists them as no holders.
 fn backed_loops(roots: &Roots) -> Vec<(String, String)> {
     entries(&roots.sys.join("block"))

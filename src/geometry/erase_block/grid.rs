@@ -32,7 +32,13 @@ pub struct Grid {
     used: HashSet<u64>,
     /// Written and blank reads a region.
     regions: Vec<[u32; 2]>,
+    /// The ranges that places must lie in with all that is read around them; `None` for everywhere.
+    within: Option<Vec<ByteRange>>,
 }
+
+/// Reads around a place reach no further than this beyond its comparison reads (half of the largest
+/// read size), and neither do the writes of a scan that writes first.
+const REACH: u64 = 16 << 10;
 
 impl Grid {
     /// A fresh device.
@@ -45,7 +51,13 @@ impl Grid {
             usable: ByteRange { from: start, to },
             used: HashSet::new(),
             regions: vec![[0; 2]; REGIONS],
+            within: None,
         }
+    }
+
+    /// Only places inside these ranges from now on, with all that is read around them.
+    pub fn stay_within(&mut self, ranges: &[ByteRange]) {
+        self.within = Some(ranges.to_vec());
     }
 
     /// Remember what lies at a place.
@@ -70,13 +82,42 @@ impl Grid {
         }
         let members = (last - first) / unit + 1;
         for _ in 0..TRIES {
-            let at = Bytes(first + rng.random_range(0..members) * unit);
+            let member = match self.random_place(rng) {
+                None => rng.random_range(0..members),
+                // The nearest member below a place that is allowed, so that narrow ranges are met.
+                Some(place) => (place.saturating_sub(first) / unit).min(members - 1),
+            };
+            let at = Bytes(first + member * unit);
             let site = Site { at, wing: wing(at) };
-            if self.is_fresh(site) && self.accepts(at, rng) {
+            if self.allows(site) && self.is_fresh(site) && self.accepts(at, rng) {
                 return Some(site);
             }
         }
         None
+    }
+
+    /// A random place inside the ranges to stay within.
+    fn random_place(&self, rng: &mut Xoshiro256PlusPlus) -> Option<u64> {
+        let ranges = self.within.as_ref()?;
+        let all: u64 = ranges.iter().map(|range| range.length().get()).sum();
+        let mut offset = rng.random_range(0..all.max(1));
+        for range in ranges {
+            match offset.checked_sub(range.length().get()) {
+                Some(rest) => offset = rest,
+                None => return Some(range.from.get() + offset),
+            }
+        }
+        Some(0)
+    }
+
+    fn allows(&self, site: Site) -> bool {
+        let around = site.wing.get() + REACH;
+        self.within.as_ref().is_none_or(|ranges| {
+            ranges.iter().any(|range| {
+                range.from.get() + around <= site.at.get()
+                    && site.at.get() + around <= range.to.get()
+            })
+        })
     }
 
     /// Whether none of a site's three places was read.
@@ -151,6 +192,32 @@ mod tests {
         assert_eq!(wing(Bytes::kib(512 * 3)), Bytes::kib(256));
         assert_eq!(wing(Bytes::kib(256 * 5)), Bytes::kib(128));
         assert_eq!(wing(Bytes::kib(64 * 7)), Bytes::kib(32));
+    }
+
+    #[test]
+    fn places_stay_with_their_surroundings_inside_the_given_ranges() {
+        let mut grid = Grid::new(Bytes::gib(16));
+        let ranges = [(1000, 1040), (9000, 9009)].map(|(from, to)| ByteRange {
+            from: Bytes::mib(from),
+            to: Bytes::mib(to),
+        });
+        grid.stay_within(&ranges);
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        let lattice = Alignment::new(Bytes::mib(4), Bytes::ZERO).unwrap();
+        let mut seen = HashSet::new();
+        while let Some(site) = grid.fresh(lattice, &mut rng) {
+            grid.take(site);
+            seen.insert(site.at.get() >> 20);
+        }
+        // Not 1000, 1040 and 9000: their comparison reads would lie outside.
+        let mut seen: Vec<u64> = seen.into_iter().collect();
+        seen.sort_unstable();
+        assert_eq!(
+            seen,
+            [
+                1004, 1008, 1012, 1016, 1020, 1024, 1028, 1032, 1036, 9004, 9008
+            ]
+        );
     }
 
     #[test]

@@ -18,6 +18,19 @@ mod told;
 mod untold;
 mod verdict;
 
+use crate::measure::noise::Single;
+
 pub use chart::ChartBar;
 pub use search::{Search, Setup};
 pub use verdict::{Found, StoppedBy};
+
+/// Whether blank places are known to have no flash behind them: they answer faster than others, or are
+/// too few beside others to tell.
+pub fn blank_is_unwritten(singles: &[Single]) -> bool {
+    signal::blank_places(singles) == signal::Blank::Unmapped
+}
+
+/// The share of single reads that came back blank.
+pub fn blank_share(singles: &[Single]) -> f64 {
+    signal::blank_share(singles)
+}

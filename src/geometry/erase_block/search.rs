@@ -13,7 +13,7 @@ use crate::measure::alignment::{Batch, Inquiry, Site, Triple};
 use crate::measure::meter::{Content, Stop};
 use crate::measure::noise::Single;
 use crate::topology::Facts;
-use crate::units::Bytes;
+use crate::units::{ByteRange, Bytes};
 use rand::SeedableRng;
 use rand::rngs::Xoshiro256PlusPlus;
 
@@ -62,6 +62,8 @@ pub struct Setup<'a> {
     pub seed: u64,
     /// False when the device is in use: others may disturb the times, so at best "likely" is said.
     pub may_confirm: bool,
+    /// Read only inside these ranges; `None` for everywhere.
+    pub within: Option<&'a [ByteRange]>,
 }
 
 enum Stage {
@@ -121,6 +123,9 @@ impl Search {
                 * capacity::reported_weight(size, &setup.facts.reported)
         };
         let mut grid = Grid::new(setup.capacity);
+        if let Some(ranges) = setup.within {
+            grid.stay_within(ranges);
+        }
         for single in setup.singles {
             grid.learn(single.at, single.content == Content::Blank);
         }

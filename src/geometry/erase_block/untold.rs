@@ -17,6 +17,9 @@ const SMALL_BLOCK_CONFIDENCE: f64 = 0.95;
 /// More single reads than this share came back blank: worth a warning.
 const MOSTLY_BLANK: f64 = 0.5;
 
+/// From this share on there are too few other places to compare blank ones with.
+const ALL_BLANK: f64 = 0.97;
+
 /// A best guess below this probability is not worth naming.
 const WORTH_NAMING: f64 = 0.1;
 
@@ -26,6 +29,7 @@ pub(super) fn untold(
     evidence: &mut Vec<String>,
     warnings: &mut Vec<Warning>,
 ) -> (EraseBlock, Vec<ChartBar>) {
+    warnings.extend(never_written(record));
     let triples: usize = record.sizes.iter().map(|s| s.triples.len()).sum();
     if triples == 0 {
         evidence.push("no place was compared with its neighbours".to_owned());
@@ -62,12 +66,6 @@ pub(super) fn untold(
     }
     evidence.extend(record.sizes.iter().filter_map(search_sentence));
     say_blank(record, evidence);
-    if blank_share(&record.known.singles) > MOSTLY_BLANK {
-        warnings.push(Warning::new(
-            "mostly_blank",
-            "most places came back blank: a stick that was never written shows no boundaries when it is only read",
-        ));
-    }
     let none = record
         .sizes
         .iter()
@@ -97,6 +95,23 @@ pub(super) fn untold(
         .map(|at| chart(at, Bytes::mib(8), Bytes::ZERO))
         .unwrap_or_default();
     (found, chart)
+}
+
+/// Reads alone cannot tell a stick that was never written: what to do instead.
+fn never_written(record: &Record<'_>) -> Option<Warning> {
+    let share = blank_share(&record.known.singles);
+    // Blank places that answer as slowly as others were written, with zeros.
+    let unwritten = record.blank == Blank::Unmapped || share >= ALL_BLANK;
+    (share > MOSTLY_BLANK && unwritten).then(|| {
+        Warning::new(
+            "mostly_blank",
+            format!(
+                "{:.0} % of the places came back blank, as on a stick that was never written; such places show no boundaries when they are only read. To have them written first: flashfit scan {} --write-tests destroy (or preserve, to keep what is on it)",
+                100.0 * share,
+                record.known.facts.path
+            ),
+        )
+    })
 }
 
 /// A step below the search grid: the erase block of a small device, a page of a larger one.

@@ -63,6 +63,17 @@ impl StoppedBy {
     }
 }
 
+impl From<&Stop> for StoppedBy {
+    fn from(stop: &Stop) -> StoppedBy {
+        match stop {
+            Stop::TimeLimit => StoppedBy::TimeLimit,
+            Stop::WriteLimit => StoppedBy::WriteLimit,
+            Stop::Interrupted => StoppedBy::Interrupted,
+            Stop::Hung { .. } | Stop::Failed(_) => StoppedBy::IoError,
+        }
+    }
+}
+
 /// What a search found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
@@ -149,13 +160,7 @@ pub(super) struct Candidate<'a> {
 
 /// Draw the verdict.
 pub(super) fn conclude(record: Record<'_>) -> Found {
-    let stopped_by = match record.stop {
-        None => record.stopped_by,
-        Some(Stop::TimeLimit) => StoppedBy::TimeLimit,
-        Some(Stop::Interrupted) => StoppedBy::Interrupted,
-        Some(Stop::WriteLimit) => StoppedBy::WriteLimit,
-        Some(Stop::Hung { .. } | Stop::Failed(_)) => StoppedBy::IoError,
-    };
+    let stopped_by = record.stop.map_or(record.stopped_by, StoppedBy::from);
     let mut warnings = warnings(&record);
     let candidate = candidate(&record);
     let mut evidence = Vec::new();

@@ -21,6 +21,22 @@ pub(super) fn sizes(report: &Report, text: &mut Text) {
     row(text, "", &format!("because: {}", report.alignment.reason));
 }
 
+/// Where the smallest efficient write comes from. Nothing when it was not tested.
+pub(super) fn page_evidence(report: &Report, text: &mut Text) {
+    let page = &report.geometry.page;
+    if page.verdict == Verdict::NotTested || page.evidence.is_empty() {
+        return;
+    }
+    text.heading("Why this smallest efficient write");
+    let meaning = if page.verdict.is_told() {
+        "Flash is written in pages. A write that fills one only in part costs as much as a whole page, or more."
+    } else {
+        "Flash is written in pages. On some sticks nothing shows how large they are, and then no size is wrong."
+    };
+    text.wrapped("  ", meaning);
+    text.items(&page.evidence);
+}
+
 /// What card and kernel say, and whose word it is. `None` when they say nothing of use.
 fn reported(reported: &Reported) -> Option<String> {
     /// A smaller discard granularity is about pages or the file system below, not about flash.

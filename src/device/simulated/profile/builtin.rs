@@ -24,6 +24,8 @@ const BUILTIN: &[(&str, &str)] = &[
     profile!("64m-512g"),
     profile!("6m"),
     profile!("corsair-voyager"),
+    profile!("counterfeit"),
+    profile!("fresh"),
     profile!("half-unmapped"),
     profile!("intel-x25"),
     profile!("kingston-dt101g2"),

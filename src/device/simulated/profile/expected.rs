@@ -36,6 +36,9 @@ pub enum ExpectedVerdict {
 pub struct ExpectedEraseBlock {
     /// How sure.
     pub verdict: ExpectedVerdict,
+    /// How sure by reads alone, where that is less.
+    #[serde(default)]
+    pub by_reads: Option<ExpectedVerdict>,
     /// The size; absent when not visible.
     #[serde(default, deserialize_with = "text::optional_size")]
     pub bytes: Option<Bytes>,
