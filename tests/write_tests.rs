@@ -207,17 +207,31 @@ fn an_interrupt_ends_a_run_before_the_next_access() {
     assert_eq!(evidence, &["not tested: the scan was interrupted before"]);
 }
 
+/// Only the first stage: it is over when the next one begins.
+fn scan_size(device: &mut dyn Device, options: Options) -> Scanned {
+    let interrupt = AtomicBool::new(false);
+    let writes = Writes {
+        limit: Bytes::mib(64),
+        territory: Territory::whole(device.capacity()),
+    };
+    scan_and_write(device, writes, options, &interrupt, &mut |now| {
+        if now.stage != "size" {
+            interrupt.store(true, Ordering::Relaxed);
+        }
+    })
+}
+
 #[test]
 fn a_counterfeit_is_named_with_its_real_end_and_an_honest_stick_is_not() {
-    for (real, beyond, exact) in [
-        ("8GiB", "wrap", true),
-        ("7680MiB", "wrap", true),
-        ("7800000512B", "wrap", true),
-        ("3GiB", "wrap", true),
-        ("12GiB", "wrap", true),
-        ("8GiB", "vanish", true),
-        ("7801MiB", "vanish", true),
-        ("30GiB", "vanish", true),
+    for (real, beyond) in [
+        ("8GiB", "wrap"),
+        ("7680MiB", "wrap"),
+        ("7800000512B", "wrap"),
+        ("3GiB", "wrap"),
+        ("12GiB", "wrap"),
+        ("8GiB", "vanish"),
+        ("7801MiB", "vanish"),
+        ("30GiB", "vanish"),
     ] {
         let text = format!(
             "capacity = \"64GB\"\n[flash]\nerase_block = \"4MiB\"\n[read]\nbase = \"700us\"\n\
@@ -227,13 +241,20 @@ fn a_counterfeit_is_named_with_its_real_end_and_an_honest_stick_is_not() {
         let truth = profile.counterfeit.as_ref().unwrap().real;
         for seed in 0..3 {
             let mut device = SimulatedStick::new(&profile, seed);
-            let found = scan(&mut device, Bytes::mib(2), options(30, seed)).real_capacity;
-            assert_eq!(found == Some(truth), exact, "{real} {beyond}: {found:?}");
+            let found = scan_size(&mut device, options(300, seed)).real_capacity;
+            assert_eq!(found, Some(truth), "{real} {beyond}");
         }
+        // Without time for the exact end, a safe one.
+        let mut device = SimulatedStick::new(&profile, 0);
+        let found = scan_size(&mut device, options(5, 0)).real_capacity;
+        assert!(
+            found.is_none_or(|end| end <= truth),
+            "{real} {beyond}: {found:?}"
+        );
     }
     for name in builtin_names() {
         let mut device = SimulatedStick::new(&profile(name), 1);
-        let scanned = scan(&mut device, Bytes::mib(1), options(30, 1));
+        let scanned = scan_size(&mut device, options(300, 1));
         let is_fake = profile(name).counterfeit.is_some();
         assert_eq!(scanned.real_capacity.is_some(), is_fake, "{name}");
         let warned = scanned.warnings.iter().any(|it| it.code == "counterfeit");
@@ -247,23 +268,7 @@ fn the_test_of_the_size_puts_back_what_it_tagged() {
     for name in names {
         let mut device = Recorder::new(SimulatedStick::new(&profile(name), 1));
         let record = device.record();
-        let mut over = false;
-        let interrupt = AtomicBool::new(false);
-        let writes = Writes {
-            limit: Bytes::mib(64),
-            territory: Territory::whole(device.capacity()),
-        };
-        // Only the first stage: it is over when the next one begins.
-        scan_and_write(
-            &mut device,
-            writes,
-            options(600, 1),
-            &interrupt,
-            &mut |now| {
-                over |= now.stage != "size";
-                interrupt.store(over, Ordering::Relaxed);
-            },
-        );
+        scan_size(&mut device, options(600, 1));
         let written: Vec<ByteRange> = record
             .accesses()
             .iter()

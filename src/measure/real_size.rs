@@ -62,36 +62,47 @@ const GRAIN: u64 = 1 << 20;
 /// (some hundred KiB).
 const THROUGH_THE_CACHE: u64 = 4 << 20;
 
-/// Find out. `rng` makes the tags.
-///
-/// # Errors
-/// Why it ended early; tagged places may still hold their tags then.
+/// Find out. `rng` makes the tags. With the reason why it ended early, if it did: a claim that was
+/// refuted by then stays so, with an end that is too low rather than too high, and tagged places may
+/// still hold their tags.
 pub fn real_size(
     meter: &mut WriteMeter<'_>,
     block: LogicalBlock,
     rng: &mut Xoshiro256PlusPlus,
-) -> Result<RealSize, Stop> {
+) -> (RealSize, Option<Stop>) {
+    let mut found = RealSize::NotTested;
+    let stop = find(meter, block, rng, &mut found).err();
+    (found, stop)
+}
+
+fn find(
+    meter: &mut WriteMeter<'_>,
+    block: LogicalBlock,
+    rng: &mut Xoshiro256PlusPlus,
+    found: &mut RealSize,
+) -> Result<(), Stop> {
     let claimed = meter.capacity();
     let size = tag_size(block);
     if claimed.get() < 2 * NEAREST || meter.largest() < size {
-        return Ok(RealSize::NotTested);
+        return Ok(());
     }
     let mut tags = Tags::new(places(claimed, size), size);
     tags.write(meter, rng)?;
     wash(meter, claimed, rng)?;
     let kept = tags.read(meter, rng)?;
-    let found = match Refuted::of(&tags.places, &kept) {
-        None => match alias::find(meter, block, rng)? {
-            None => RealSize::AsClaimed { tags: kept.len() },
-            Some(end) => RealSize::Less {
-                end,
-                behind: Behind::Wraps,
-            },
-        },
-        Some(refuted) => refuted.end(meter, &mut tags, &kept, rng)?,
-    };
-    tags.put_back(meter)?;
-    Ok(found)
+    match Refuted::of(&tags.places, &kept) {
+        None => {
+            *found = match alias::find(meter, block, rng)? {
+                None => RealSize::AsClaimed { tags: kept.len() },
+                Some(end) => RealSize::Less {
+                    end,
+                    behind: Behind::Wraps,
+                },
+            };
+        }
+        Some(refuted) => refuted.end(meter, &mut tags, &kept, rng, found)?,
+    }
+    tags.put_back(meter)
 }
 
 /// One page of the usual size: smaller ones are merged with what stands around them.
@@ -230,50 +241,60 @@ impl Refuted {
         })
     }
 
-    /// Where the device really ends.
+    /// Where the device really ends. `found` is right at any time, if not exact.
     fn end(
         self,
         meter: &mut WriteMeter<'_>,
         tags: &mut Tags,
         kept: &[Option<usize>],
         rng: &mut Xoshiro256PlusPlus,
-    ) -> Result<RealSize, Stop> {
+        found: &mut RealSize,
+    ) -> Result<(), Stop> {
         match self {
             Refuted::Wraps { low, high } => {
-                let period = alias::period(meter, low, high, tags.size, rng)?;
+                *found = RealSize::Less {
+                    end: low,
+                    behind: Behind::Wraps,
+                };
+                let end = alias::period(meter, low, high, tags.size, rng)?;
                 // Some lose a part of what they do not wrap.
-                let below = tags.places.iter().filter(|at| **at < period).count();
-                match Refuted::lost(&tags.places[..below], &kept[..below]) {
-                    Some(Refuted::Lost { low, high }) => Ok(RealSize::Less {
-                        end: bisect(meter, low, high, tags, rng)?,
-                        behind: Behind::Lost,
-                    }),
-                    _ => Ok(RealSize::Less {
-                        end: period,
-                        behind: Behind::Wraps,
-                    }),
+                let below = tags.places.iter().filter(|at| **at < end).count();
+                if let Some(Refuted::Lost { low, high }) =
+                    Refuted::lost(&tags.places[..below], &kept[..below])
+                {
+                    return bisect(meter, low, high, tags, rng, found);
                 }
+                *found = RealSize::Less {
+                    end,
+                    behind: Behind::Wraps,
+                };
+                Ok(())
             }
-            Refuted::Lost { low, high } => Ok(RealSize::Less {
-                end: bisect(meter, low, high, tags, rng)?,
-                behind: Behind::Lost,
-            }),
+            Refuted::Lost { low, high } => bisect(meter, low, high, tags, rng, found),
         }
     }
 }
 
-/// The first byte that is not there, rounded down to the grain.
+/// Find the first byte that is not there, rounded down to the grain.
 fn bisect(
     meter: &mut WriteMeter<'_>,
     low: Bytes,
     high: Bytes,
     tags: &mut Tags,
     rng: &mut Xoshiro256PlusPlus,
-) -> Result<Bytes, Stop> {
-    // In grains: `good` is there, `bad` is not.
+    found: &mut RealSize,
+) -> Result<(), Stop> {
+    // In grains: what lies below `good` is there, what lies below `bad` is not all.
     let mut good = low.get() / GRAIN;
-    let mut bad = high.get().div_ceil(GRAIN);
-    while bad > good + 1 {
+    let mut bad = high.get().div_ceil(GRAIN) + 1;
+    loop {
+        *found = RealSize::Less {
+            end: Bytes(good.max(1) * GRAIN),
+            behind: Behind::Lost,
+        };
+        if bad <= good + 1 {
+            return Ok(());
+        }
         let middle = good + (bad - good) / 2;
         // The last page of the grain before: the end may lie in the middle of one.
         let at = Bytes(middle * GRAIN - tags.size.get());
@@ -283,7 +304,6 @@ fn bisect(
             bad = middle;
         }
     }
-    Ok(Bytes(good * GRAIN).max(Bytes(GRAIN)))
 }
 
 /// Other data through the device's caches: reads all over the part below `end`.

@@ -215,10 +215,7 @@ impl<'a> Run<'a> {
     fn size(&mut self, meter: &mut WriteMeter<'_>) {
         let block = self.facts.logical_block;
         let found = self.stage(meter, "size", SIZE, |meter, ground| {
-            match real_size(meter, block, ground.rng) {
-                Ok(found) => (found, None),
-                Err(stop) => (RealSize::NotTested, Some(stop)),
-            }
+            real_size(meter, block, ground.rng)
         });
         let Some(RealSize::Less { end, behind }) = found else {
             return;
