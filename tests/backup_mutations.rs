@@ -37,7 +37,16 @@ const NUMBERS: [&str; 12] = [
 
 /// Words that mean something in these files.
 const WORDS: [&str; 10] = [
-    "null", "true", "\"\"", "[]", "{}", "\"mbr\"", "\"gpt\"", "\"wipe\"", "[[[[[[[[", "\"\\u0000\"",
+    "null",
+    "true",
+    "\"\"",
+    "[]",
+    "{}",
+    "\"mbr\"",
+    "\"gpt\"",
+    "\"wipe\"",
+    "[[[[[[[[",
+    "\"\\u0000\"",
 ];
 
 /// Change a text in a few places.
@@ -58,7 +67,10 @@ fn mutated(text: &str, random: &mut impl Rng) -> String {
                 // A whole number by another one.
                 let is_digit = |byte: &u8| byte.is_ascii_digit();
                 if let Some(from) = bytes[at..].iter().position(is_digit).map(|n| at + n) {
-                    let length = bytes[from..].iter().take_while(|byte| is_digit(byte)).count();
+                    let length = bytes[from..]
+                        .iter()
+                        .take_while(|byte| is_digit(byte))
+                        .count();
                     let number = NUMBERS[random.random_range(0..NUMBERS.len())];
                     bytes.splice(from..from + length, number.bytes());
                 }
@@ -136,9 +148,17 @@ fn a_backup_is_checked_field_by_field() {
         Backup::parse(&file.to_string()).unwrap_err().to_string()
     };
     for (pointer, value, says) in [
-        ("/schema", "flashfit.backup/2".into(), "'flashfit.backup/2' is not known"),
+        (
+            "/schema",
+            "flashfit.backup/2".into(),
+            "'flashfit.backup/2' is not known",
+        ),
         ("/schema", 1.into(), "no \"schema\""),
-        ("/device/capacity_bytes", serde_json::Value::Null, "capacity_bytes"),
+        (
+            "/device/capacity_bytes",
+            serde_json::Value::Null,
+            "capacity_bytes",
+        ),
         ("/device/capacity_bytes", 512.into(), "end of the device"),
         ("/device/capacity_bytes", (128u64 << 20).into(), "damaged"),
         ("/device/serial", "other".into(), "damaged"),
@@ -152,9 +172,17 @@ fn a_backup_is_checked_field_by_field() {
         ("/extents/0/length_bytes", (64u64 << 20).into(), "32 MiB"),
         ("/extents/0/data", "####".into(), "base64"),
         ("/extents/0/data", "".into(), "as long as"),
-        ("/extents/0/replaced_by_crc32", serde_json::json!([]), "checksum"),
+        (
+            "/extents/0/replaced_by_crc32",
+            serde_json::json!([]),
+            "checksum",
+        ),
         ("/extents/0/replaced_by_crc32/0", "+1234567".into(), "hex"),
-        ("/extents/0/replaced_by_crc32/0", "00000000".into(), "damaged"),
+        (
+            "/extents/0/replaced_by_crc32/0",
+            "00000000".into(),
+            "damaged",
+        ),
         ("/sha256", "00".into(), "damaged"),
     ] {
         let error = with(pointer, value);
@@ -193,7 +221,11 @@ fn a_changed_report_never_panics() {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(3);
     let facts = blank(LogicalBlock::B512);
     let facts = flashfit::device::ReadDevice::facts(&facts).clone();
-    let report = Report::new(facts, flashfit::geometry::Geometry::default(), Cost::default());
+    let report = Report::new(
+        facts,
+        flashfit::geometry::Geometry::default(),
+        Cost::default(),
+    );
     let text = json::render(&report);
     let mut taken = 0;
     for _ in 0..rounds() {

@@ -171,7 +171,10 @@ fn a_write_scans_unless_it_is_told_where_the_layout_comes_from() {
     let layout = write("write sim:x --layout a.json");
     assert_eq!(layout.source(), WriteSource::Layout(Path::new("a.json")));
     let given = write("write sim:x --erase-block 4MiB --capacity 8GB");
-    assert!(matches!(given.source(), WriteSource::Given { phase: None, .. }));
+    assert!(matches!(
+        given.source(),
+        WriteSource::Given { phase: None, .. }
+    ));
     for line in [
         "write sim:x --report a --layout b",
         "write sim:x --report a --erase-block 4MiB",
@@ -187,7 +190,12 @@ fn a_write_scans_unless_it_is_told_where_the_layout_comes_from() {
     ] {
         refused(line, ErrorKind::ArgumentConflict, "cannot be used with");
     }
-    for line in ["write", "write sim:x --phase 4MiB", "write sim:x --capacity 8GB", "restore x"] {
+    for line in [
+        "write",
+        "write sim:x --phase 4MiB",
+        "write sim:x --capacity 8GB",
+        "restore x",
+    ] {
         refused(line, ErrorKind::MissingRequiredArgument, "required");
     }
 }

@@ -1,0 +1,122 @@
+//! What the tests of the commands that write share: loop devices, and what other tools say.
+
+// Each test program uses its part of this.
+#![allow(dead_code, clippy::unwrap_used)]
+
+use crate::common::program::{Ended, command, ended};
+use sha2::{Digest, Sha256};
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// The program with these words, keeping its backups in a folder.
+pub fn writing(folder: &Path, words: &[&str]) -> Command {
+    let mut command = command(words);
+    command.env("XDG_STATE_HOME", folder.join("state"));
+    command
+}
+
+/// Run it.
+pub fn run(folder: &Path, words: &[&str]) -> Ended {
+    ended(&writing(folder, words).output().unwrap())
+}
+
+/// The backups that were kept there, oldest first.
+pub fn backups(folder: &Path) -> Vec<String> {
+    let Ok(files) = fs::read_dir(folder.join("state/flashfit")) else {
+        return Vec::new();
+    };
+    let mut names: Vec<String> = files
+        .map(|file| file.unwrap().path().to_str().unwrap().to_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+/// The checksum of a file or device.
+pub fn checksum(path: &str) -> Vec<u8> {
+    let mut file = File::open(path).unwrap();
+    let mut sum = Sha256::new();
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        match file.read(&mut buffer).unwrap() {
+            0 => return sum.finalize().to_vec(),
+            length => sum.update(&buffer[..length]),
+        }
+    }
+}
+
+/// What a tool says.
+pub fn tool(name: &str, words: &[&str]) -> Output {
+    let path = crate::common::tool(name).unwrap_or_else(|| panic!("no {name}"));
+    Command::new(path)
+        .args(words)
+        .env("LC_ALL", "C.UTF-8")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
+
+/// What a tool prints when it succeeds.
+#[track_caller]
+pub fn says(name: &str, words: &[&str]) -> String {
+    let output = tool(name, words);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{name} {words:?}: {output:?}");
+    text
+}
+
+/// A loop device on a file; both go when it is dropped.
+pub struct Loop {
+    pub device: String,
+    pub folder: tempfile::TempDir,
+}
+
+impl Loop {
+    /// With these options for losetup, on a sparse file.
+    pub fn new(size: u64, options: &[&str]) -> Loop {
+        let folder = tempfile::tempdir().unwrap();
+        let file = crate::common::program::image(folder.path(), "backing", size);
+        let mut words = vec!["--find", "--show", "--direct-io=on"];
+        words.extend(options);
+        words.push(&file);
+        let device = says("losetup", &words).trim().to_owned();
+        Loop { device, folder }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub fn backing(&self) -> String {
+        self.path().join("backing").to_str().unwrap().to_owned()
+    }
+
+    /// Its partitions as the kernel shows them: number, first sector and length of 512 bytes.
+    pub fn shown(&self) -> Vec<(u64, u64, u64)> {
+        let name = self.device.rsplit('/').next().unwrap();
+        let block = PathBuf::from("/sys/block").join(name);
+        let mut found = Vec::new();
+        for entry in fs::read_dir(&block).unwrap() {
+            let at = entry.unwrap().path();
+            let number = |what: &str| {
+                let text = fs::read_to_string(at.join(what)).ok()?;
+                text.trim().parse::<u64>().ok()
+            };
+            if let Some(partition) = number("partition") {
+                found.push((partition, number("start").unwrap(), number("size").unwrap()));
+            }
+        }
+        found.sort_unstable();
+        found
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        // Partitions told to the kernel one by one would keep the device.
+        let _ = Command::new("partx").args(["-d", &self.device]).output();
+        let _ = Command::new("losetup").args(["-d", &self.device]).output();
+    }
+}
