@@ -70,8 +70,10 @@ impl ExitCode {
                 "Failed: no such device, no permission, a directory, an empty or too small device, or a \
                  bad profile, log, report or layout."
             }
-            ExitCode::Usage => "Usage: a bad option or size, options that exclude one another, --yes without --expect or \
-                 --expect-size, or no terminal to ask at.",
+            ExitCode::Usage => {
+                "Usage: a bad option or size, options that exclude one another, --yes without --expect or \
+                 --expect-size, or no terminal to ask at."
+            }
             ExitCode::NotTold => {
                 "The report was given, but the erase block is neither confirmed nor likely. scan and \
                  analyze only; elsewhere only with --require-measured."
