@@ -109,6 +109,20 @@ pub enum Command {
     #[command(after_help = "Example:
   sudo flashfit restore /dev/sdX --backup /var/lib/flashfit/sdX-20261130-121500.json")]
     Restore(RestoreArgs),
+    /// Check whether the partitions on a device fit it. Writes nothing
+    ///
+    /// Reads the partition table (MBR or GPT, both copies) and the first sectors of every file
+    /// system, and says for each partition whether it lies on the erase-block grid. Where the file
+    /// system is known its data area decides, not the start of the partition. Says what it costs
+    /// when it does not, names the nearest good starts, and tells what contradicts what: copies that
+    /// differ, partitions that overlap or pass the end, remains of former tables and file systems.
+    ///
+    /// Without --report and --erase-block the grid is what the card or the kernel reports; when they
+    /// report nothing, it is a precaution by capacity.
+    #[command(after_help = "Examples:
+  sudo flashfit check /dev/sdX --report stick.json
+  flashfit check card.img --erase-block 4MiB --json")]
+    Check(CheckArgs),
     /// Print a completion script for a shell
     #[command(after_help = "Example:
   flashfit completions bash > ~/.local/share/bash-completion/completions/flashfit")]
@@ -276,6 +290,56 @@ impl PlanArgs {
     }
 }
 
+/// Options of `check`.
+#[derive(Clone, Debug, PartialEq, Eq, Args)]
+pub struct CheckArgs {
+    /// Block device, image file, or sim:NAME
+    pub device: String,
+    /// Take the grid from FILE, which scan --report or analyze --report wrote
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// Erase block of the device; need not be a power of two
+    #[arg(long, value_name = "SIZE", conflicts_with = "report", value_parser = values::positive_size)]
+    erase_block: Option<Size>,
+    /// Where the first erase-block boundary lies, when it is not at the start of the device
+    #[arg(long, value_name = "SIZE", requires = "erase_block", conflicts_with = "report",
+        value_parser = values::size)]
+    phase: Option<Size>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Where `check` takes the grid from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckGeometry<'a> {
+    /// What card or kernel report, else a precaution.
+    Reported,
+    /// A saved report.
+    Report(&'a Path),
+    /// Numbers given by hand.
+    Given {
+        /// The erase block.
+        erase_block: Size,
+        /// Its first boundary, when given.
+        phase: Option<Size>,
+    },
+}
+
+impl CheckArgs {
+    /// Where the grid comes from.
+    pub fn geometry(&self) -> CheckGeometry<'_> {
+        match (&self.report, self.erase_block) {
+            (Some(report), _) => CheckGeometry::Report(report),
+            (None, Some(erase_block)) => CheckGeometry::Given {
+                erase_block,
+                phase: self.phase,
+            },
+            (None, None) => CheckGeometry::Reported,
+        }
+    }
+}
+
 /// What a layout shall contain.
 #[derive(Clone, Debug, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Layout")]
@@ -305,6 +369,10 @@ pub struct IntentArgs {
     /// Use no more than this much of the device
     #[arg(long, value_name = "SIZE", value_parser = values::positive_size)]
     pub max_size: Option<Size>,
+    /// The board that boots from it: leaves its loader alone, and takes table and first partition
+    /// that its ROM understands
+    #[arg(long, value_name = "BOARD", value_enum, default_value_t = BootChoice::Generic)]
+    pub boot: BootChoice,
     /// Disk identifier: random, keep (the present one), 0x and eight hex digits for MBR, or a UUID for GPT
     #[arg(long, value_name = "ID", default_value = "random")]
     pub disk_id: String,
@@ -327,6 +395,28 @@ pub enum TableChoice {
     Gpt,
 }
 
+/// Boards with wishes of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BootChoice {
+    /// None: data media, and PCs
+    Generic,
+    /// Raspberry Pi up to 3: MBR, FAT32 first
+    RaspberryPi,
+    /// Raspberry Pi 4 and later: FAT first
+    #[value(name = "raspberry-pi-4")]
+    RaspberryPi4,
+    /// Allwinner: loader at 8 KiB; a GPT has 56 entries
+    Allwinner,
+    /// Rockchip: loaders from 32 KiB to 16 MiB; GPT
+    Rockchip,
+    /// NXP i.MX 6 and 7: loader at 1 KiB; MBR
+    Imx6,
+    /// NXP i.MX 8 and 9: loader from 32 KiB to 8 MiB
+    Imx8,
+    /// TI AM335x: loaders from 128 KiB to 4 MiB; FAT first
+    Am335x,
+}
+
 /// What `plan` prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
@@ -336,6 +426,10 @@ pub enum Format {
     Json,
     /// The script for sfdisk alone, in sectors
     Sfdisk,
+    /// A shell script for sgdisk; GPT only
+    Sgdisk,
+    /// A shell script for parted, as far as its commands reach
+    Parted,
 }
 
 /// Shells with completions.

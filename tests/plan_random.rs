@@ -3,12 +3,15 @@
 // Helpers of a test may fail as the tests themselves may.
 #![allow(clippy::unwrap_used)]
 
+mod common;
 #[path = "plan_support/mod.rs"]
 mod plan_support;
 
-use flashfit::output::{layout_json, layout_text};
+use flashfit::output::{layout_json, layout_text, parted, sgdisk};
+use flashfit::plan::boot::{Board, FirstWish};
 use flashfit::plan::intent::TableChoice;
 use flashfit::plan::intent::{Intent, KeepOut, PartitionIntent, PartitionSize};
+use flashfit::plan::layout::AlignedBy;
 use flashfit::plan::{FileSystem, Medium, PlanError, TableKind, alignment_of, layout};
 use flashfit::units::{Bytes, LogicalBlock, MIB, Size};
 use plan_support::*;
@@ -71,26 +74,36 @@ fn any_intent() -> impl Strategy<Value = Intent> {
             TableChoice::Kind(TableKind::Gpt),
         ]),
         prop::option::of(prop::sample::select(vec![192u64, 1024, 4096, 6144])),
+        prop_oneof![
+            2 => Just(Board::Generic),
+            1 => prop::sample::select(Board::ALL.to_vec()),
+        ],
     )
-        .prop_map(|(mut sizes, rest, keep_out, reserve, max, table, align)| {
-            if let Some(index) = rest {
-                sizes.insert(index.min(sizes.len()), "rest:exfat".to_owned());
-            }
-            let sizes: Vec<&str> = sizes.iter().map(String::as_str).collect();
-            Intent {
-                keep_out,
-                reserve_end: reserve.map(|n| Size::Bytes(Bytes(n))),
-                max_size: max.map(|n| Size::Bytes(Bytes(n))),
-                table,
-                align: align.map(|n| Size::Bytes(Bytes::kib(n))),
-                ..intent(&sizes)
-            }
-        })
+        .prop_map(
+            |(mut sizes, rest, keep_out, reserve, max, table, align, boot)| {
+                if boot.wishes().first != FirstWish::Any && sizes.len() < 4 {
+                    sizes.insert(0, "64MiB:fat32".to_owned());
+                }
+                if let Some(index) = rest {
+                    sizes.insert(index.min(sizes.len()), "rest:exfat".to_owned());
+                }
+                let sizes: Vec<&str> = sizes.iter().map(String::as_str).collect();
+                Intent {
+                    keep_out,
+                    reserve_end: reserve.map(|n| Size::Bytes(Bytes(n))),
+                    max_size: max.map(|n| Size::Bytes(Bytes(n))),
+                    table,
+                    boot,
+                    align: align.map(|n| Size::Bytes(Bytes::kib(n))),
+                    ..intent(&sizes)
+                }
+            },
+        )
 }
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 3000,
+        cases: if common::full() { 100_000 } else { 3000 },
         rng_seed: prop::test_runner::RngSeed::Fixed(20_130_402),
         failure_persistence: None,
         ..ProptestConfig::default()
@@ -129,13 +142,16 @@ proptest! {
         let mut last_end = 0;
         for p in &plan.partitions {
             let (from, to) = (p.first.get() * unit, p.end().get() * unit);
-            prop_assert_eq!((from - phase.get()) % grain.get(), 0, "start");
+            if p.aligned_by == AlignedBy::Start {
+                prop_assert_eq!((from - phase.get()) % grain.get(), 0, "start");
+            }
             prop_assert_eq!((to - phase.get()) % size_unit.get(), 0, "end");
             prop_assert!(from >= MIB && from < to && from >= last_end);
             prop_assert!(p.end().get() <= sectors);
             if plan.table == TableKind::Gpt {
-                let tail = if unit == 512 { 33 } else { 5 };
-                prop_assert!(p.end().get() <= sectors - tail);
+                let shape = plan.gpt.unwrap();
+                prop_assert!(p.end() <= shape.backup_array_lba);
+                prop_assert!(p.first >= shape.room(block).first);
             } else {
                 prop_assert!(p.end().get() <= u64::from(u32::MAX));
             }
@@ -150,9 +166,25 @@ proptest! {
                     prop_assert!(to <= a.get() || from >= b.get(), "keep-out");
                 }
             }
+            for loader in wish.boot.wishes().loaders {
+                prop_assert!(to <= loader.from.get() || from >= loader.to.get(), "loader");
+            }
             last_end = to;
             pieces.push((p.first.get(), p.end().get()));
         }
+        match plan.gpt {
+            Some(shape) => {
+                prop_assert_eq!(plan.table, TableKind::Gpt);
+                for owned in shape.owned(block, plan.capacity) {
+                    prop_assert!(!plan.keep_out.iter().any(|kept| kept.range.overlaps(owned)));
+                }
+                // Only a board whose loader lies there makes it shorter.
+                prop_assert!(shape.entries == 128 || wish.boot == Board::Allwinner);
+                prop_assert!(sgdisk::render(&plan).is_ok());
+            }
+            None => prop_assert_eq!(plan.table, TableKind::Mbr),
+        }
+        prop_assert!(parted::render(&plan).is_ok() || wish.boot == Board::Allwinner);
         for (index, p) in wish.partitions.iter().enumerate() {
             if let PartitionSize::Exact(size) = p.size {
                 let asked = size.in_bytes(block).unwrap().get();

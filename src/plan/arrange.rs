@@ -1,9 +1,10 @@
 //! The arrow: medium, grid and intent to a layout.
 
 use super::alignment::{AlignmentChoice, alignment_override};
+use super::boot::{FirstWish, TableWish};
 use super::error::PlanError;
 use super::gaps::{Boundaries, gaps};
-use super::gpt_shape::{GptShape, STANDARD_ENTRIES};
+use super::gpt_shape::GptShape;
 use super::ids::IdSource;
 use super::intent::{
     DiskIdChoice, Intent, IntentError, PartitionIntent, PartitionSize, TableChoice, is_zero,
@@ -43,24 +44,41 @@ pub fn layout(
     let block = medium.logical_block;
     let partitions = wanted(medium, intent)?;
     let choice = grid(medium, choice, intent)?;
+    let wishes = intent.boot.wishes();
+    if let Some(first) = partitions.first()
+        && let Some(wanted) = wishes.first.refuses(first.filesystem)
+    {
+        return Err(PlanError::BoardWantsFirst {
+            board: wishes.name,
+            wanted,
+            found: first.filesystem,
+        });
+    }
     let keep_out = keep_out(medium, intent)?;
     let blocked: Vec<ByteRange> = keep_out.iter().map(|kept| kept.range).collect();
     let limits = Limits::of(medium, intent)?;
     let ground = Ground {
         medium,
         choice: &choice,
+        earliest: EARLIEST.max(wishes.first_start),
         blocked: merged(blocked.clone()),
         limits,
     };
 
     let wants = wants(&partitions, block)?;
     let beyond_mbr = ground.beyond_mbr(&wants);
-    if beyond_mbr && intent.table == TableChoice::Kind(TableKind::Mbr) {
+    let mbr_only = matches!(wishes.table, TableWish::MbrOnly(_));
+    let wants_mbr = match intent.table {
+        TableChoice::Kind(kind) => kind == TableKind::Mbr,
+        TableChoice::Auto => mbr_only,
+    };
+    if beyond_mbr && wants_mbr {
         let limit = mbr_limit(block);
         return Err(PlanError::BeyondMbr {
             end: ground.limits.end,
             limit,
             limit_option: format!("{}B", limit.get()),
+            instead: if mbr_only { "" } else { "use --table gpt, or " },
         });
     }
     let named_id = match intent.disk_id {
@@ -68,6 +86,10 @@ pub fn layout(
         DiskIdChoice::Keep => medium.disk_id,
         DiskIdChoice::Given(id) => Some(id),
     };
+    let possible = intent
+        .boot
+        .gpt_entries(block)
+        .and_then(|entries| GptShape::new(entries, block, medium.sectors()));
     let (table, table_reason) = table_kind(&Circumstances {
         choice: intent.table,
         partitions: &partitions,
@@ -76,6 +98,8 @@ pub fn layout(
         capacity: medium.sectors(),
         beyond_mbr,
         capped: ground.limits.max_size.is_some(),
+        board: intent.boot,
+        shape: possible,
         keep_out: &blocked,
     })?;
     if let Some(id) = named_id.filter(|id| id.kind() != table) {
@@ -84,10 +108,7 @@ pub fn layout(
 
     let shape = match table {
         TableKind::Mbr => None,
-        TableKind::Gpt => Some(
-            GptShape::new(STANDARD_ENTRIES, block, medium.sectors())
-                .ok_or_else(|| ground.no_room())?,
-        ),
+        TableKind::Gpt => Some(possible.ok_or_else(|| ground.no_room())?),
     };
     let room = shape
         .map(|shape| shape.room(block))
@@ -105,6 +126,7 @@ pub fn layout(
         .enumerate()
         .map(|(index, (partition, place))| entry(index + 1, partition, *place, table, block, ids))
         .collect::<Result<Vec<_>, _>>()?;
+    let entries = with_active_flag(entries, table, wishes.first);
 
     let occupied: Vec<(Lba, Lba)> = entries.iter().map(|p| (p.first, p.end())).collect();
     let named: Vec<(ByteRange, &str)> = keep_out
@@ -129,7 +151,7 @@ pub fn layout(
         logical_block: block,
         capacity: medium.sectors(),
         notes: notes(&partitions, &places, &choice, block),
-        warnings: warnings(&partitions, table, &choice, intent, medium),
+        warnings: warnings(&partitions, table, shape, &choice, intent, medium),
         alignment: choice,
         gpt: shape,
         first_usable: room.first,
@@ -146,7 +168,9 @@ pub fn layout(
 /// The partitions asked for, or one over the whole device.
 fn wanted(medium: &Medium, intent: &Intent) -> Result<Vec<PartitionIntent>, PlanError> {
     if intent.partitions.is_empty() {
-        let filesystem = if medium.capacity <= LARGEST_FAT16 {
+        let filesystem = if intent.boot.wishes().first != FirstWish::Any {
+            FileSystem::Fat32
+        } else if medium.capacity <= LARGEST_FAT16 {
             FileSystem::Fat16
         } else if medium.capacity <= LARGEST_FAT32 {
             FileSystem::Fat32
@@ -244,6 +268,17 @@ fn keep_out(medium: &Medium, intent: &Intent) -> Result<Vec<KeptOut>, PlanError>
         let reason = wish.owner.clone().unwrap_or_else(|| "asked for".to_owned());
         kept.push((KeptOut { range, reason }, typed));
     }
+    for loader in intent.boot.wishes().loaders {
+        let range = loader.range();
+        if range.to > medium.capacity {
+            return Err(PlanError::KeepOutBeyondEnd {
+                range,
+                capacity: medium.capacity,
+            });
+        }
+        let reason = loader.owner.to_owned();
+        kept.push((KeptOut { range, reason }, false));
+    }
     kept.sort_by_key(|(kept, _)| (kept.range.from, kept.range.to));
     Ok(kept.into_iter().map(|(kept, _)| kept).collect())
 }
@@ -289,6 +324,8 @@ impl Limits {
 struct Ground<'a> {
     medium: &'a Medium,
     choice: &'a AlignmentChoice,
+    /// Nothing starts before it.
+    earliest: Bytes,
     blocked: Vec<ByteRange>,
     limits: Limits,
 }
@@ -300,7 +337,7 @@ impl Ground<'_> {
         Field {
             starts: self.choice.alignment,
             ends: self.choice.ends(),
-            from: EARLIEST.max(bytes(room.first)),
+            from: self.earliest.max(bytes(room.first)),
             to: self.limits.end.min(bytes(room.end)),
             blocked: self.blocked.clone(),
         }
@@ -361,6 +398,21 @@ impl Ground<'_> {
             Misfit::TwoRests(first, second) => IntentError::TwoRests(first + 1, second + 1).into(),
         }
     }
+}
+
+/// The active flag on the first partition, for a ROM that looks for it.
+fn with_active_flag(
+    mut entries: Vec<Partition>,
+    table: TableKind,
+    wish: FirstWish,
+) -> Vec<Partition> {
+    let wanted = wish == FirstWish::Fat { active: true } && table == TableKind::Mbr;
+    if let Some(first) = entries.first_mut()
+        && wanted
+    {
+        first.bootable = true;
+    }
+    entries
 }
 
 /// The first byte that an MBR cannot address.

@@ -3,6 +3,7 @@
 
 pub use super::label::LabelError;
 
+use super::boot::Board;
 use super::ids::DiskId;
 use super::label::check_label;
 use super::types::{FileSystem, PartitionType, TableKind};
@@ -27,6 +28,8 @@ pub struct Intent {
     pub reserve_end: Option<Size>,
     /// Use nothing beyond this place, whatever the capacity says.
     pub max_size: Option<Size>,
+    /// What board boots from it.
+    pub boot: Board,
     /// The identifier of the disk.
     pub disk_id: DiskIdChoice,
     /// Derive identifiers from this text instead of from entropy.

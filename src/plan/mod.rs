@@ -16,6 +16,7 @@
 //! | `label` | does this file system take this label? |
 //! | `medium` | what is there to partition? |
 //! | `table_kind` | MBR or GPT? |
+//! | `boot` | what does a board want? |
 //! | `gpt_shape` | where do the parts of a GPT lie? |
 //! | `table_room` | which sectors does the table leave? |
 //! | `placement` | where does each partition lie? |
@@ -28,6 +29,7 @@
 
 pub mod alignment;
 mod arrange;
+pub mod boot;
 pub mod error;
 mod gaps;
 pub mod gpt_shape;
@@ -45,6 +47,7 @@ pub mod types;
 
 pub use alignment::{AlignmentChoice, alignment, alignment_of, alignment_override};
 pub use arrange::layout;
+pub use boot::Board;
 pub use error::PlanError;
 pub use gpt_shape::GptShape;
 pub use guid::Guid;

@@ -1,6 +1,7 @@
 //! What to tell people about a layout: what was rounded, and what may surprise.
 
 use super::alignment::AlignmentChoice;
+use super::gpt_shape::{GptShape, STANDARD_ENTRIES};
 use super::intent::{DiskIdChoice, Intent, PartitionIntent, PartitionSize};
 use super::label::gpt_name;
 use super::layout::Warning;
@@ -51,6 +52,7 @@ pub(super) fn notes(
 pub(super) fn warnings(
     partitions: &[PartitionIntent],
     table: TableKind,
+    shape: Option<GptShape>,
     choice: &AlignmentChoice,
     intent: &Intent,
     medium: &Medium,
@@ -62,6 +64,10 @@ pub(super) fn warnings(
             text,
         });
     };
+    let entries = shape.map_or(STANDARD_ENTRIES, |shape| shape.entries);
+    if let Some((code, text)) = intent.boot.warning(table, entries) {
+        warn(code, text);
+    }
     let hidden = partitions
         .iter()
         .skip(1)

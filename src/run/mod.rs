@@ -3,7 +3,7 @@
 //!
 //! | file | question |
 //! |---|---|
-//! | `list`, `scan_command`, `analyze`, `plan`, `write_command`, `restore_command` | what does this command do? |
+//! | `list`, `scan_command`, `analyze`, `plan`, `check_command`, `write_command`, `restore_command` | what does this command do? |
 //! | `source` | what is behind the name that was typed? |
 //! | `target` | may it be written, and how is it opened for that? |
 //! | `consent` | who says yes? |
@@ -21,6 +21,7 @@
 mod analyze;
 mod arrange;
 mod backup_file;
+mod check_command;
 mod consent;
 mod ending;
 mod entropy;
@@ -55,6 +56,7 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Plan(args) => plan::plan(&args),
         Command::Write(args) => write_command::write(&args),
         Command::Restore(args) => restore_command::restore(&args),
+        Command::Check(args) => check_command::check_device(&args),
         Command::Completions { shell } => print(&cli::completions(shell)).map(|()| ExitCode::Done),
         Command::Man => print(cli::man::page().as_bytes()).map(|()| ExitCode::Done),
     }

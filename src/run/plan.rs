@@ -8,7 +8,7 @@ use super::{print, source, tell};
 use crate::cli::{Format, PlanArgs, PlanSource};
 use crate::error::{Error, ExitCode};
 use crate::output::report::Report;
-use crate::output::{human, json, layout_json, layout_text, sfdisk};
+use crate::output::{human, json, layout_json, layout_text, parted, sfdisk, sgdisk};
 use crate::plan::intent::{DiskIdChoice, Intent};
 use crate::plan::{self, AlignmentChoice, DiskId, Layout};
 use crate::topology::{Facts, Transport};
@@ -33,7 +33,7 @@ pub fn plan(args: &PlanArgs) -> Result<ExitCode, Error> {
     let intent = intent(&args.intent, "plan")?;
     if let PlanSource::Layout(path) = args.source() {
         let layout = saved_layout(path)?;
-        print(text(&layout, args.format, false).as_bytes())?;
+        print(text(&layout, args.format, false)?.as_bytes())?;
         return Ok(ExitCode::Done);
     }
     let ground = ground(args)?;
@@ -48,7 +48,7 @@ pub fn plan(args: &PlanArgs) -> Result<ExitCode, Error> {
     }
     let present = present(args, &intent)?;
     let layout = arrange(&ground.facts, &ground.choice, &intent, present)?;
-    print(text(&layout, args.format, ground.report.is_some()).as_bytes())?;
+    print(text(&layout, args.format, ground.report.is_some())?.as_bytes())?;
     Ok(ExitCode::Done)
 }
 
@@ -184,7 +184,7 @@ fn show_report(report: &Report, format: Format) -> Result<(), Error> {
     let text = human::summary(report);
     match format {
         Format::Table => print(format!("{text}\n").as_bytes()),
-        Format::Json | Format::Sfdisk => {
+        Format::Json | Format::Sfdisk | Format::Sgdisk | Format::Parted => {
             tell(&text);
             Ok(())
         }
@@ -192,10 +192,16 @@ fn show_report(report: &Report, format: Format) -> Result<(), Error> {
 }
 
 /// The layout as it was asked for. `behind_report` says that a report stands above it.
-fn text(layout: &Layout, format: Format, behind_report: bool) -> String {
-    match format {
+fn text(layout: &Layout, format: Format, behind_report: bool) -> Result<String, Error> {
+    let text = match format {
         Format::Json => layout_json::render(layout),
         Format::Sfdisk => sfdisk::render(layout),
+        Format::Sgdisk => {
+            sgdisk::render(layout).map_err(|error| Error::usage(error.to_string()))?
+        }
+        Format::Parted => {
+            parted::render(layout).map_err(|error| Error::usage(error.to_string()))?
+        }
         Format::Table => {
             let title = if behind_report { "Layout\n\n" } else { "" };
             format!(
@@ -204,5 +210,6 @@ fn text(layout: &Layout, format: Format, behind_report: bool) -> String {
                 sfdisk::render(layout)
             )
         }
-    }
+    };
+    Ok(text)
 }
