@@ -1,65 +1,24 @@
-//! `write` and `restore` on image files and simulated sticks, from outside.
+//! `write` on image files, from outside: what it shows, what it takes its layout from.
 
 #![allow(clippy::unwrap_used)] // tests
 
 mod common;
 mod write_support;
 
-use common::program::{Ended, ended, image};
-use common::{full, need, need_root};
+use common::need;
+use common::program::ended;
 use std::fs;
-use std::io::Write;
-use std::path::Path;
 use std::process::{Command, Stdio};
 use write_support::*;
 
 const MIB: u64 = 1 << 20;
-
-/// Consent for an image of 64 MiB.
-const YES: [&str; 3] = ["--yes", "--expect-size", "64MiB"];
-
-/// What is asked for in most tests.
-const TABLE: [&str; 8] = [
-    "--erase-block",
-    "4MiB",
-    "--table",
-    "gpt",
-    "--partition",
-    "8MiB:fat32:BOOT",
-    "--partition",
-    "rest:ext4:root",
-];
-
-fn words<'a>(parts: &[&[&'a str]]) -> Vec<&'a str> {
-    parts.concat()
-}
-
-/// An image whose every sector differs, so that any changed byte shows.
-fn patterned(folder: &Path, name: &str) -> String {
-    let path = image(folder, name, 64 * MIB);
-    let mut file = fs::OpenOptions::new().write(true).open(&path).unwrap();
-    let mut bytes = Vec::new();
-    for n in 1..=64 * MIB / 512 {
-        bytes.extend_from_slice(
-            &n.wrapping_mul(0x9e37_79b9_7f4a_7c15)
-                .to_le_bytes()
-                .repeat(64),
-        );
-    }
-    file.write_all(&bytes).unwrap();
-    path
-}
-
-fn write(folder: &Path, image: &str, more: &[&str]) -> Ended {
-    run(folder, &words(&[&["write", image], &TABLE, &YES, more]))
-}
 
 #[test]
 fn a_written_image_is_restored_byte_for_byte() {
     let folder = tempfile::tempdir().unwrap();
     let image = patterned(folder.path(), "a.img");
     let before = checksum(&image);
-    let done = write(folder.path(), &image, &[]);
+    let done = write_image(folder.path(), &image, &[]);
     assert_eq!(done.code, Some(0), "{}", done.stderr);
     assert!(
         done.stdout
@@ -149,153 +108,6 @@ fn a_dry_run_opens_the_image_for_reading_only() {
 }
 
 #[test]
-fn nobody_is_asked_in_vain() {
-    let folder = tempfile::tempdir().unwrap();
-    let image = patterned(folder.path(), "a.img");
-    let before = checksum(&image);
-    for (consent, code, says) in [
-        (&[][..], 2, "no terminal to ask at"),
-        (&["--expect-size", "64MiB"], 2, "give --yes"),
-        (&["--yes"], 2, "--expect SERIAL or --expect-size SIZE"),
-        (
-            &["--yes", "--expect-size", "65MiB"],
-            4,
-            "68157440 bytes were expected",
-        ),
-        (
-            &["--yes", "--expect-size", "~128MiB"],
-            4,
-            "give or take a tenth",
-        ),
-        (&["--yes", "--expect", "4C53"], 4, "tells no serial number"),
-    ] {
-        let refused = run(
-            folder.path(),
-            &words(&[&["write", &image], &TABLE, consent]),
-        );
-        assert_eq!(refused.code, Some(code), "{consent:?}: {}", refused.stderr);
-        assert!(
-            refused.stderr.contains(says),
-            "{consent:?}: {}",
-            refused.stderr
-        );
-        assert_eq!(refused.stdout, "");
-    }
-    assert_eq!(checksum(&image), before);
-    assert_eq!(backups(folder.path()), [""; 0]);
-}
-
-/// Run at a terminal, with these lines typed.
-fn typed(folder: &Path, image: &str, lines: &str) -> (String, Option<i32>) {
-    let line = words(&[&[env!("CARGO_BIN_EXE_flashfit"), "write", image], &TABLE]).join(" ");
-    let mut child = Command::new("script")
-        .args(["-qec", &line, "/dev/null"])
-        .env("XDG_STATE_HOME", folder.join("state"))
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(lines.as_bytes())
-        .unwrap();
-    let output = child.wait_with_output().unwrap();
-    (
-        String::from_utf8_lossy(&output.stdout).into_owned(),
-        output.status.code(),
-    )
-}
-
-#[test]
-fn a_person_types_the_name_or_the_size_or_declines() {
-    if !need("script") {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let image = patterned(folder.path(), "a.img");
-    let before = checksum(&image);
-    let (said, code) = typed(folder.path(), &image, "y\nyes\nb.img\n");
-    assert_eq!(code, Some(5), "{said}");
-    assert!(
-        said.contains("type its name (a.img) or its size (67108864)"),
-        "{said}"
-    );
-    assert!(said.contains("declined, nothing was written"), "{said}");
-    assert_eq!(checksum(&image), before);
-    for answer in ["a.img\n", "what?\n67108864\n"] {
-        let (said, code) = typed(folder.path(), &image, answer);
-        assert_eq!(code, Some(0), "{said}");
-        assert!(said.contains("written and verified"), "{said}");
-    }
-}
-
-#[test]
-fn a_backup_goes_where_it_is_told_and_replaces_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let image = patterned(folder.path(), "a.img");
-    let before = checksum(&image);
-    let file = folder.path().join("kept.json").to_str().unwrap().to_owned();
-    for taken in [&file, &image, &folder.path().to_str().unwrap().to_owned()] {
-        fs::write(&file, "precious").unwrap();
-        let refused = write(folder.path(), &image, &["--backup", taken]);
-        assert_eq!(refused.code, Some(2), "{}", refused.stderr);
-        assert!(
-            refused.stderr.contains("never replaces"),
-            "{}",
-            refused.stderr
-        );
-        assert_eq!(fs::read_to_string(&file).unwrap(), "precious");
-    }
-    let nowhere = write(folder.path(), &image, &["--backup", "/no/such/folder/x"]);
-    assert_eq!(nowhere.code, Some(1), "{}", nowhere.stderr);
-    assert!(
-        nowhere.stderr.contains("nothing was written"),
-        "{}",
-        nowhere.stderr
-    );
-    assert_eq!(checksum(&image), before);
-    fs::remove_file(&file).unwrap();
-    assert_eq!(
-        write(folder.path(), &image, &["--backup", &file]).code,
-        Some(0)
-    );
-    assert!(
-        fs::read_to_string(&file)
-            .unwrap()
-            .contains("flashfit.backup/1")
-    );
-    assert_eq!(backups(folder.path()), [""; 0]);
-}
-
-#[test]
-fn a_full_disk_for_the_backup_ends_it_before_the_first_byte() {
-    if !(need_root() && need("mount") && need("umount")) {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let image = patterned(folder.path(), "a.img");
-    let before = checksum(&image);
-    let small = folder.path().join("small");
-    fs::create_dir(&small).unwrap();
-    let at = small.to_str().unwrap();
-    says("mount", &["-t", "tmpfs", "-o", "size=16k", "tmpfs", at]);
-    let file = small.join("backup.json").to_str().unwrap().to_owned();
-    let ended = write(folder.path(), &image, &["--backup", &file]);
-    let left = fs::read_dir(&small).unwrap().count();
-    says("umount", &[at]);
-    assert_eq!(ended.code, Some(1), "{}", ended.stderr);
-    assert!(
-        ended.stderr.contains("nothing was written to the device"),
-        "{}",
-        ended.stderr
-    );
-    assert_eq!(left, 0);
-    assert_eq!(checksum(&image), before);
-}
-
-#[test]
 fn a_report_or_layout_of_another_device_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let image = patterned(folder.path(), "a.img");
@@ -336,7 +148,7 @@ fn a_report_or_layout_of_another_device_is_refused() {
         assert_eq!(refused.code, Some(4), "{}", refused.stderr);
         assert!(refused.stderr.contains(says), "{}", refused.stderr);
     }
-    let capacity = write(folder.path(), &image, &["--capacity", "65MiB"]);
+    let capacity = write_image(folder.path(), &image, &["--capacity", "65MiB"]);
     assert_eq!(capacity.code, Some(4), "{}", capacity.stderr);
     assert_eq!(checksum(&image), before);
     assert_eq!(backups(folder.path()), [""; 0]);
@@ -404,7 +216,7 @@ fn a_saved_layout_is_printed_in_every_form_and_written_as_it_is() {
     assert_eq!(done.code, Some(0), "{}", done.stderr);
     let direct = patterned(folder.path(), "b.img");
     assert_eq!(
-        write(folder.path(), &direct, &["--id-seed", "x"]).code,
+        write_image(folder.path(), &direct, &["--id-seed", "x"]).code,
         Some(0)
     );
     assert_eq!(checksum(&image), checksum(&direct));
@@ -416,7 +228,7 @@ fn a_saved_layout_is_printed_in_every_form_and_written_as_it_is() {
 fn a_kept_identifier_is_that_of_the_present_table() {
     let folder = tempfile::tempdir().unwrap();
     let image = patterned(folder.path(), "a.img");
-    let blank = write(folder.path(), &image, &["--disk-id", "keep"]);
+    let blank = write_image(folder.path(), &image, &["--disk-id", "keep"]);
     assert_eq!(blank.code, Some(1), "{}", blank.stderr);
     assert!(
         blank.stderr.contains("bears no disk identifier"),
@@ -425,10 +237,10 @@ fn a_kept_identifier_is_that_of_the_present_table() {
     );
     let id = "0CF7E848-1111-4222-8333-444455556666";
     assert_eq!(
-        write(folder.path(), &image, &["--disk-id", id]).code,
+        write_image(folder.path(), &image, &["--disk-id", id]).code,
         Some(0)
     );
-    let kept = write(
+    let kept = write_image(
         folder.path(),
         &image,
         &["--disk-id", "keep", "--align", "1MiB"],
@@ -458,100 +270,11 @@ fn a_kept_identifier_is_that_of_the_present_table() {
 }
 
 #[test]
-fn only_the_backup_of_this_device_is_restored() {
-    let folder = tempfile::tempdir().unwrap();
-    let image = patterned(folder.path(), "a.img");
-    assert_eq!(write(folder.path(), &image, &[]).code, Some(0));
-    let written = checksum(&image);
-    let backup = backups(folder.path()).pop().unwrap();
-    let text = fs::read_to_string(&backup).unwrap();
-    let other = common::program::image(folder.path(), "b.img", 65 * MIB);
-    let refused = run(
-        folder.path(),
-        &[
-            "restore",
-            &other,
-            "--backup",
-            &backup,
-            "--yes",
-            "--expect-size",
-            "65MiB",
-        ],
-    );
-    assert_eq!(refused.code, Some(4), "{}", refused.stderr);
-    assert!(
-        refused.stderr.contains("backup is of another device: size"),
-        "{}",
-        refused.stderr
-    );
-    let bad = folder.path().join("bad.json").to_str().unwrap().to_owned();
-    for (content, says) in [
-        ("", "not a backup file"),
-        ("{}", "no \"schema\""),
-        (
-            "{\"schema\":\"flashfit.backup/9\"}",
-            "'flashfit.backup/9' is not known",
-        ),
-        (&text[..text.len() / 2], "not a backup file"),
-        (&text.replacen("AAAA", "AAAB", 1), "damaged"),
-        (
-            &text.replacen("\"sha256\": \"", "\"sha256\": \"0", 1),
-            "damaged",
-        ),
-    ] {
-        fs::write(&bad, content).unwrap();
-        let refused = run(
-            folder.path(),
-            &words(&[&["restore", &image, "--backup", &bad], &YES]),
-        );
-        let line = refused.failure(1);
-        assert!(line.contains(says), "{line}");
-    }
-    let shown = run(
-        folder.path(),
-        &["restore", &image, "--backup", &backup, "--dry-run"],
-    )
-    .success();
-    assert!(shown.contains("67 sectors (34304 bytes)"), "{shown}");
-    assert!(shown.contains("dry run: nothing was written"), "{shown}");
-    assert_eq!(checksum(&image), written);
-}
-
-#[test]
-fn a_simulated_stick_is_written_when_its_serial_number_fits() {
-    let folder = tempfile::tempdir().unwrap();
-    let write = |serial: &str| {
-        run(
-            folder.path(),
-            &[
-                "write",
-                "sim:3m#S1",
-                "--erase-block",
-                "3MiB",
-                "--yes",
-                "--expect",
-                serial,
-            ],
-        )
-    };
-    let refused = write("S2");
-    assert_eq!(refused.code, Some(4), "{}", refused.stderr);
-    assert!(
-        refused.stderr.contains("its serial number is 'S1'"),
-        "{}",
-        refused.stderr
-    );
-    let done = write("S1");
-    assert_eq!(done.code, Some(0), "{}", done.stderr);
-    assert_eq!(backups(folder.path()).len(), 1);
-}
-
-#[test]
 fn an_image_gets_the_sectors_that_it_is_meant_for() {
     let folder = tempfile::tempdir().unwrap();
     let image = patterned(folder.path(), "a.img");
     let before = checksum(&image);
-    let done = write(folder.path(), &image, &["--sector-size", "4096"]);
+    let done = write_image(folder.path(), &image, &["--sector-size", "4096"]);
     assert_eq!(done.code, Some(0), "{}", done.stderr);
     let mut header = [0; 8];
     use std::os::unix::fs::FileExt;
@@ -565,71 +288,6 @@ fn an_image_gets_the_sectors_that_it_is_meant_for() {
     );
     assert_eq!(restored.code, Some(0), "{}", restored.stderr);
     assert_eq!(checksum(&image), before);
-}
-
-#[test]
-fn a_locked_image_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let image = patterned(folder.path(), "a.img");
-    let file = fs::File::open(&image).unwrap();
-    file.lock().unwrap();
-    let refused = write(folder.path(), &image, &[]);
-    assert_eq!(refused.code, Some(4), "{}", refused.stderr);
-    assert!(
-        refused.stderr.contains("is locked by another program"),
-        "{}",
-        refused.stderr
-    );
-}
-
-#[test]
-fn a_kill_at_any_moment_is_undone_by_restore() {
-    let folder = tempfile::tempdir().unwrap();
-    let image = patterned(folder.path(), "a.img");
-    let before = checksum(&image);
-    let rounds = if full() { 50 } else { 8 };
-    let line = words(&[&["write", &image], &TABLE, &YES]);
-    // How long it takes when nobody kills it.
-    let began = std::time::Instant::now();
-    let whole = writing(folder.path(), &line).output().unwrap();
-    assert!(whole.status.success());
-    let whole = began.elapsed();
-    let mut state = 0x2545_f491_4f6c_dd1d_u64;
-    let mut killed = 0;
-    for _ in 0..rounds {
-        // Anywhere in the run (xorshift64, Marsaglia 2003).
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        let moment = whole.mul_f64((state % 1000) as f64 / 1000.0);
-        for backup in backups(folder.path()) {
-            fs::remove_file(backup).unwrap();
-        }
-        patterned(folder.path(), "a.img");
-        let began = std::time::Instant::now();
-        let mut child = writing(folder.path(), &line)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        while began.elapsed() < moment {
-            std::hint::spin_loop();
-        }
-        child.kill().unwrap();
-        killed += u32::from(!child.wait().unwrap().success());
-        let Some(backup) = backups(folder.path()).pop() else {
-            assert_eq!(checksum(&image), before);
-            continue;
-        };
-        let restored = run(
-            folder.path(),
-            &words(&[&["restore", &image, "--backup", &backup], &YES]),
-        );
-        // A backup that was cut short itself is refused, and nothing was written then.
-        assert!(matches!(restored.code, Some(0 | 1)), "{}", restored.stderr);
-        assert_eq!(checksum(&image), before, "{}", restored.stderr);
-    }
-    assert!(killed > 0);
 }
 
 #[test]

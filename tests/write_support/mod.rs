@@ -3,9 +3,9 @@
 // Each test program uses its part of this.
 #![allow(dead_code, clippy::unwrap_used)]
 
-use crate::common::program::{Ended, command, ended};
+use crate::common::program::{Ended, command, ended, image};
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -86,7 +86,7 @@ impl Loop {
     /// With these options for losetup, on a sparse file.
     pub fn new(size: u64, options: &[&str]) -> Loop {
         let folder = tempfile::tempdir().unwrap();
-        let file = crate::common::program::image(folder.path(), "backing", size);
+        let file = image(folder.path(), "backing", size);
         let mut words = vec!["--find", "--show", "--direct-io=on"];
         words.extend(options);
         words.push(&file);
@@ -96,6 +96,11 @@ impl Loop {
 
     pub fn path(&self) -> &Path {
         self.folder.path()
+    }
+
+    /// Its size, as an option takes it.
+    pub fn size(&self) -> String {
+        format!("{}B", fs::metadata(self.backing()).unwrap().len())
     }
 
     pub fn backing(&self) -> String {
@@ -128,4 +133,56 @@ impl Drop for Loop {
         let _ = Command::new("partx").args(["-d", &self.device]).output();
         let _ = Command::new("losetup").args(["-d", &self.device]).output();
     }
+}
+
+/// A device of this size in most tests: room for four partitions on a grid of 12 MiB.
+pub const DISK: u64 = 192 << 20;
+
+/// Write to a loop device, with consent.
+pub fn write_disk(disk: &Loop, words: &[&str]) -> Ended {
+    let size = disk.size();
+    let yes = ["--yes", "--expect-size", &size];
+    let all = [&["write", disk.device.as_str()], words, &yes].concat();
+    run(disk.path(), &all)
+}
+
+/// Consent for an image of 64 MiB.
+pub const YES: [&str; 3] = ["--yes", "--expect-size", "64MiB"];
+
+/// What is asked for in most tests on images.
+pub const TABLE: [&str; 8] = [
+    "--erase-block",
+    "4MiB",
+    "--table",
+    "gpt",
+    "--partition",
+    "8MiB:fat32:BOOT",
+    "--partition",
+    "rest:ext4:root",
+];
+
+/// Words of a command line, put together.
+pub fn words<'a>(parts: &[&[&'a str]]) -> Vec<&'a str> {
+    parts.concat()
+}
+
+/// An image whose every sector differs, so that any changed byte shows.
+pub fn patterned(folder: &Path, name: &str) -> String {
+    let path = image(folder, name, 64 << 20);
+    let mut file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+    let mut bytes = Vec::new();
+    for n in 1..=(64u64 << 20) / 512 {
+        bytes.extend_from_slice(
+            &n.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+                .to_le_bytes()
+                .repeat(64),
+        );
+    }
+    file.write_all(&bytes).unwrap();
+    path
+}
+
+/// Write the usual table to an image of 64 MiB, with consent.
+pub fn write_image(folder: &Path, image: &str, more: &[&str]) -> Ended {
+    run(folder, &words(&[&["write", image], &TABLE, &YES, more]))
 }
