@@ -40,6 +40,13 @@ fn only_the_backup_of_this_device_is_restored() {
         refused.stderr
     );
     let bad = folder.path().join("bad.json").to_str().unwrap().to_owned();
+    let data = text.find("\"data\": \"").unwrap() + 9;
+    let swapped = if text[data..].starts_with('A') {
+        "B"
+    } else {
+        "A"
+    };
+    let other_byte = format!("{}{swapped}{}", &text[..data], &text[data + 1..]);
     for (content, says) in [
         ("", "not a backup file"),
         ("{}", "no \"schema\""),
@@ -48,7 +55,12 @@ fn only_the_backup_of_this_device_is_restored() {
             "'flashfit.backup/9' is not known",
         ),
         (&text[..text.len() / 2], "not a backup file"),
-        (&text.replacen("AAAA", "AAAB", 1), "damaged"),
+        // Another first byte.
+        (
+            &text.replacen("\"data\": \"", "\"data\": \"////", 1),
+            "as long as",
+        ),
+        (&other_byte, "damaged"),
         (
             &text.replacen("\"sha256\": \"", "\"sha256\": \"0", 1),
             "damaged",
