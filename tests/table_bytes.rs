@@ -198,7 +198,7 @@ fn attributes_and_types_arrive_as_they_are() {
 fn the_bytes_of_a_keep_out_range_stay_and_the_entries_make_room() {
     let mut device = blank(LogicalBlock::B512);
     // A boot loader at 8 KiB, in the middle of where 128 entries would lie.
-    let loader: Vec<u8> = (0..40_000u32).map(|n| (n % 251 + 1) as u8).collect();
+    let loader: Vec<u8> = (1..=251).cycle().take(40_000).collect();
     device.place(Bytes::kib(8), &loader);
     let mut plan = layout(&device, TableKind::Gpt, "a", &["rest:ext4:root"]);
     let shape = flashfit::plan::gpt_shape::GptShape::new(56, plan.logical_block, plan.capacity);
