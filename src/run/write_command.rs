@@ -336,3 +336,73 @@ fn show(target: &Target, layout: &Layout, name: &str) -> Result<(), Error> {
         .hint("plug the device in again")
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::Transport;
+
+    #[test]
+    fn another_serial_number_or_another_attachment_is_another_device() {
+        let scanned = Facts {
+            serial: Some("4C53".to_owned()),
+            diskseq: Some(7),
+            ..Facts::bare(
+                "/dev/sdb",
+                Transport::Usb,
+                Some(Bytes::gib(8)),
+                LogicalBlock::B512,
+            )
+        };
+        assert_eq!(same_device(&scanned, &scanned), Ok(()));
+        let saved = Facts {
+            diskseq: None,
+            ..scanned.clone()
+        };
+        assert_eq!(same_device(&saved, &scanned), Ok(()));
+        let exchanged = Facts {
+            diskseq: Some(8),
+            ..scanned.clone()
+        };
+        let other = Facts {
+            serial: Some("4C54".to_owned()),
+            ..scanned.clone()
+        };
+        for (now, says) in [
+            (exchanged, "another medium is in there"),
+            (other, "serial number"),
+        ] {
+            let error = same_device(&scanned, &now).unwrap_err();
+            assert_eq!(error.exit_code(), ExitCode::Refused);
+            assert!(error.to_string().contains(says), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_failed_restore_names_the_backup_and_a_good_one_does_not() {
+        let failed = |undone| {
+            let error = WriteError::Lies {
+                part: table::Part::Mbr,
+                at: Bytes(0),
+                undone,
+            };
+            of_write(
+                "/dev/sdb",
+                &error,
+                "flashfit restore /dev/sdb --backup b.json",
+            )
+            .to_string()
+        };
+        let gone = crate::device::AccessError::Gone { at: 0 };
+        let text = failed(Undone::Failed(gone));
+        assert!(
+            text.contains("other bytes are read") && text.contains("went away"),
+            "{text}"
+        );
+        assert!(
+            text.ends_with("flashfit restore /dev/sdb --backup b.json"),
+            "{text}"
+        );
+        assert!(!failed(Undone::Restored).contains("b.json"));
+    }
+}
