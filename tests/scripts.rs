@@ -207,6 +207,59 @@ fn both_scripts_make_the_table_of_sfdisk_with_4096_byte_sectors() {
 }
 
 #[test]
+fn whatever_was_there_before_is_replaced() {
+    if !(need("sfdisk") && need("sgdisk") && need("parted") && need("mkfs.fat")) {
+        return;
+    }
+    let wish = with_table(TableKind::Gpt, &["64MiB:fat32:boot", "rest:ext4"]);
+    let plan = plan(CARD, Bytes::mib(4), &wish).unwrap();
+    let disk = Disk::new(LogicalBlock::B512);
+    disk.sfdisk(&sfdisk::render(&plan));
+    let wanted = disk.table();
+    let write = |at: u64| {
+        use std::os::unix::fs::FileExt;
+        let image = File::options().write(true).open(&disk.path).unwrap();
+        image.write_all_at(&[0xff; 16], at).unwrap();
+    };
+    let before: [(&str, &dyn Fn()); 5] = [
+        ("an MBR", &|| {
+            disk.sfdisk("label: dos\nstart=2048,size=2048,type=7\n")
+        }),
+        ("logical partitions", &|| {
+            disk.sfdisk(
+                "label: dos\nstart=10000,size=50000,type=5\nstart=12000,size=100,type=83\n",
+            );
+        }),
+        ("a damaged first GPT", &|| write(560)),
+        ("two damaged GPTs", &|| {
+            write(560);
+            write(CARD - 512 + 48);
+        }),
+        ("a file system", &|| {
+            let done = Command::new(common::tool("mkfs.fat").unwrap())
+                .args(["-F", "32", "-I"])
+                .arg(&disk.path)
+                .output()
+                .unwrap();
+            assert!(done.status.success());
+        }),
+    ];
+    for (what, prepare) in before {
+        prepare();
+        disk.shell(&sgdisk::render(&plan).unwrap());
+        assert_eq!(disk.table(), wanted, "sgdisk over {what}");
+        prepare();
+        disk.shell(&parted::render(&plan).unwrap());
+        let made = without_identifiers(disk.table());
+        assert_eq!(
+            made,
+            without_identifiers(wanted.clone()),
+            "parted over {what}"
+        );
+    }
+}
+
+#[test]
 fn names_survive_the_shell_and_both_tools() {
     if !(need("sfdisk") && need("sgdisk") && need("parted")) {
         return;
