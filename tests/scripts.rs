@@ -391,3 +391,38 @@ fn a_device_with_other_sectors_is_refused_by_the_script_itself() {
         assert!(!nobody.status.success());
     }
 }
+
+#[test]
+fn a_medium_of_another_size_is_refused_untouched() {
+    if !need("blockdev") {
+        return;
+    }
+    let plan = make(
+        LogicalBlock::B512,
+        TableKind::Gpt,
+        Bytes::mib(4),
+        Bytes::ZERO,
+    );
+    let disk = Disk::new(LogicalBlock::B512);
+    let image = File::options().write(true).open(&disk.path).unwrap();
+    image.set_len(CARD - 512).unwrap();
+    for script in [
+        sgdisk::render(&plan).unwrap(),
+        parted::render(&plan).unwrap(),
+    ] {
+        let file = disk.folder.path().join("script.sh");
+        std::fs::write(&file, script).unwrap();
+        let done = Command::new("sh")
+            .arg(&file)
+            .arg(&disk.path)
+            .output()
+            .unwrap();
+        assert_eq!(done.status.code(), Some(1));
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert!(
+            said.contains("does not have the 62333952 sectors"),
+            "{said}"
+        );
+        assert_eq!(std::fs::metadata(&disk.path).unwrap().len(), CARD - 512);
+    }
+}
