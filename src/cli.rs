@@ -30,8 +30,9 @@ pub const FILE_SYSTEMS: [&str; 10] = [
 /// Flash media write and erase in large units, the erase blocks. A partition that starts in the
 /// middle of one makes the stick slower and wears it out sooner, but no stick tells the size of its
 /// erase blocks. flashfit times short reads, tells the erase block and how sure that is, and
-/// proposes a partition table to fit, and writes it when it is told to. Only write and restore write
-/// to a device: after saving what was there, and after you have typed its name or size.
+/// proposes a partition table to fit, and writes it when it is told to. Only write, restore and scan
+/// --write-tests write to a device. write and --write-tests preserve save what was there first; all but
+/// --write-tests preserve ask you to type the name or the size of the device.
 ///
 /// DEVICE is a block device by any path (/dev/sdX, /dev/disk/by-id/...), an image file, or a
 /// simulated stick: sim:NAME for one that is built in, sim:./my.toml for one of your own. With a

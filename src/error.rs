@@ -70,17 +70,23 @@ impl ExitCode {
                 "Failed: no such device, no permission, a directory, an empty or too small device, or a \
                  bad profile, log, report or layout."
             }
-            ExitCode::Usage => "Usage: a bad option or size, or options that exclude one another.",
+            ExitCode::Usage => {
+                "Usage: a bad option or size, options that exclude one another, --yes without --expect or \
+                 --expect-size, or no terminal to ask at."
+            }
             ExitCode::NotTold => {
                 "The report was given, but the erase block is neither confirmed nor likely. scan and \
                  analyze only; elsewhere only with --require-measured."
             }
-            ExitCode::Refused => "Refused: no medium, a partition, or an unsafe target.",
-            ExitCode::Declined => "Declined by the user; not used by this version.",
+            ExitCode::Refused => {
+                "Refused: no medium, a partition, a device in use or otherwise unsafe to write, or another \
+                 device than the one that was meant."
+            }
+            ExitCode::Declined => "Declined by the user. Nothing was written.",
             ExitCode::Io => "I/O error, or the device went away.",
             ExitCode::StaleKernel => {
-                "The table is written and verified, but the kernel still shows the old one; not used by \
-                 this version."
+                "The table is written and verified, but the kernel still shows the old one: plug the \
+                 device in again."
             }
             ExitCode::OffGrid => {
                 "A check found something off the grid or inconsistent; not used by this version."

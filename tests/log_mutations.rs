@@ -6,8 +6,8 @@
 mod flashbench_support;
 
 use flashbench_support::Random;
-use flashfit::geometry::Geometry;
 use flashfit::geometry::log::infer;
+use flashfit::geometry::{Geometry, Verdict};
 use flashfit::measure::flashbench_log::{Run, Timing, parse};
 use flashfit::topology::Reported;
 use flashfit::units::{Bytes, LogicalBlock, Size};
@@ -51,6 +51,9 @@ fn geometry(runs: &[Run], capacity: Option<Bytes>) -> Geometry {
     infer(runs, capacity, &Reported::default()).geometry
 }
 
+/// Few logs (the fixtures alone) need many seeds to tell a share of findings.
+const SEEDS: u64 = 12;
+
 /// What is told, as comparable numbers.
 fn told(g: &Geometry) -> [Option<u64>; 5] {
     let (linear, random) = (&g.open_au.linear, &g.open_au.random);
@@ -66,6 +69,18 @@ fn told(g: &Geometry) -> [Option<u64>; 5] {
     ]
 }
 
+/// Which of these are confirmed.
+fn confirmed(g: &Geometry) -> [bool; 5] {
+    [
+        g.erase_block.verdict,
+        g.page.verdict,
+        g.open_au.linear.verdict,
+        g.open_au.random.count.verdict,
+        g.fat_area.verdict,
+    ]
+    .map(|verdict| verdict == Verdict::Confirmed)
+}
+
 #[derive(Debug, Default)]
 struct Kept {
     same: u32,
@@ -73,6 +88,17 @@ struct Kept {
     /// Told where nothing was told before.
     new: u32,
     other: u32,
+    /// Those of `new` and `other` that are called confirmed.
+    wrong_confirmed: u32,
+}
+
+impl Kept {
+    /// What holds for every change: "confirmed" is never wrong; "likely" promises 9 in 10, and
+    /// keeps better than 19 in 20.
+    fn assert_kept(&self) {
+        assert_eq!(self.wrong_confirmed, 0, "{self:?}");
+        assert!((self.other + self.new) * 20 <= self.same, "{self:?}");
+    }
 }
 
 /// Change every log in many ways and compare the findings.
@@ -87,7 +113,8 @@ fn compare(seeds: u64, change: impl Fn(&mut Vec<Run>, &mut Random)) -> Kept {
             let mut random = Random::new(seed);
             let mut runs = device.runs.clone();
             change(&mut runs, &mut random);
-            let after = told(&geometry(&runs, device.capacity));
+            let changed = geometry(&runs, device.capacity);
+            let after = told(&changed);
             for (field, (before, after)) in before.iter().zip(&after).enumerate() {
                 match (before, after) {
                     (None, None) => {}
@@ -100,6 +127,7 @@ fn compare(seeds: u64, change: impl Fn(&mut Vec<Run>, &mut Random)) -> Kept {
                     (None, Some(_)) => {
                         eprintln!("{} seed {seed} field {field}: new {after:?}", device.name);
                         kept.new += 1;
+                        kept.wrong_confirmed += u32::from(confirmed(&changed)[field]);
                     }
                     _ => {
                         eprintln!(
@@ -107,6 +135,7 @@ fn compare(seeds: u64, change: impl Fn(&mut Vec<Run>, &mut Random)) -> Kept {
                             device.name
                         );
                         kept.other += 1;
+                        kept.wrong_confirmed += u32::from(confirmed(&changed)[field]);
                     }
                 }
             }
@@ -161,7 +190,7 @@ fn a_faster_or_slower_host_changes_nothing() {
 
 #[test]
 fn missing_lines_lose_findings_but_change_none() {
-    let kept = compare(4, |runs, random| {
+    let kept = compare(SEEDS, |runs, random| {
         for run in runs.iter_mut() {
             match run {
                 Run::Align(scan) => scan.lines.retain(|_| !random.chance(0.1)),
@@ -175,13 +204,14 @@ fn missing_lines_lose_findings_but_change_none() {
             Run::FindFat(run) => !run.lines.is_empty(),
         });
     });
-    assert!((kept.other + kept.new) * 100 <= kept.same, "{kept:?}");
-    assert!(kept.lost * 8 <= kept.same, "{kept:?}");
+    kept.assert_kept();
+    // A tenth of the lines is a whole step of a table now and then.
+    assert!(kept.lost * 4 <= kept.same, "{kept:?}");
 }
 
 #[test]
 fn more_noise_loses_findings_but_changes_none() {
-    let kept = compare(4, |runs, random| {
+    let kept = compare(SEEDS, |runs, random| {
         for run in runs.iter_mut() {
             let Run::Align(scan) = &run else { continue };
             let reads: Vec<f64> = scan
@@ -197,8 +227,8 @@ fn more_noise_loses_findings_but_changes_none() {
         }
         each_rate(runs, |rate| *rate *= (0.03 * random.normal()).exp());
     });
-    assert!((kept.other + kept.new) * 100 <= kept.same, "{kept:?}");
-    assert!(kept.lost * 6 <= kept.same, "{kept:?}");
+    kept.assert_kept();
+    assert!(kept.lost * 4 <= kept.same, "{kept:?}");
 }
 
 #[test]

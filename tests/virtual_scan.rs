@@ -7,10 +7,11 @@
 mod common;
 
 use common::program::{Ended, command, ended};
+use common::virtual_stick::Stick;
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// A fast stick whose boundaries cost several times what FUSE and the loop device scatter by (50 to
@@ -31,98 +32,26 @@ base = "300us"
 sigma = "10us"
 "#;
 
-/// A virtual stick; gone when the test ends in whatever way.
-struct Stick {
-    child: Child,
-    device: String,
-    _folder: tempfile::TempDir,
-}
-
-impl Stick {
-    /// `None`, said aloud, where none can be made.
-    fn new(profile: &str) -> Option<Stick> {
-        Stick::start(profile, &["--read-only"])
-    }
-
-    fn writable(profile: &str) -> Option<Stick> {
-        Stick::start(profile, &[])
-    }
-
-    fn start(profile: &str, more: &[&str]) -> Option<Stick> {
-        if !(common::need_loop() && common::need_fuse() && common::need("unshare")) {
-            return None;
-        }
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("stick.toml");
-        std::fs::write(&path, profile).unwrap();
-        let mut child = Command::new(example())
-            .arg(&path)
-            .args(more)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.as_mut().unwrap())
-            .read_line(&mut line)
-            .unwrap();
-        let stick = Stick {
-            child,
-            device: line.trim().to_owned(),
-            _folder: folder,
-        };
-        assert!(stick.device.starts_with("/dev/loop"), "{line:?}");
-        Some(stick)
-    }
-
-    /// Scan it; the report, and how the program ended.
-    fn scan(&self) -> (Value, Ended) {
-        let begun = Instant::now();
-        let output = command(&["scan", &self.device, "--json", "--time-limit", "45s"])
-            .output()
-            .unwrap();
-        assert!(
-            begun.elapsed() < Duration::from_secs(60),
-            "{:?}",
-            begun.elapsed()
-        );
-        let ended = ended(&output);
-        assert_eq!(
-            ended.stderr,
-            format!(
-                "scanning {}, at most 45 s; Ctrl-C reports what is known by then\n",
-                self.device
-            )
-        );
-        (ended.json(), ended)
-    }
-}
-
-impl Drop for Stick {
-    fn drop(&mut self) {
-        let pid = self.child.id().to_string();
-        let _ = Command::new("kill").args(["-s", "TERM", &pid]).status();
-        let _ = self.child.wait();
-    }
-}
-
-/// The example, built the way this test was.
-fn example() -> PathBuf {
-    let this = std::env::current_exe().unwrap();
-    let target = this.parent().unwrap().parent().unwrap();
-    let mut build = Command::new(env!("CARGO"));
-    build.args([
-        "build",
-        "--quiet",
-        "--offline",
-        "--example",
-        "virtual_stick",
-    ]);
-    if target.ends_with("release") {
-        build.arg("--release");
-    }
-    build.current_dir(env!("CARGO_MANIFEST_DIR"));
-    assert!(build.status().unwrap().success());
-    target.join("examples/virtual_stick")
+/// Scan it; the report, and how the program ended.
+fn scan(stick: &Stick) -> (Value, Ended) {
+    let begun = Instant::now();
+    let output = command(&["scan", &stick.device, "--json", "--time-limit", "45s"])
+        .output()
+        .unwrap();
+    assert!(
+        begun.elapsed() < Duration::from_secs(60),
+        "{:?}",
+        begun.elapsed()
+    );
+    let ended = ended(&output);
+    assert_eq!(
+        ended.stderr,
+        format!(
+            "scanning {}, at most 45 s; Ctrl-C reports what is known by then\n",
+            stick.device
+        )
+    );
+    (ended.json(), ended)
 }
 
 #[test]
@@ -131,7 +60,7 @@ fn erase_blocks_of_8_mib_are_told() {
     let Some(stick) = Stick::new(&profile) else {
         return;
     };
-    let (report, ended) = stick.scan();
+    let (report, ended) = scan(&stick);
     assert_eq!(ended.code, Some(0), "{report:#}");
     assert_eq!(report["device"]["transport"], "loop");
     assert_eq!(
@@ -154,7 +83,7 @@ fn erase_blocks_of_12_mib_at_phase_4_mib_are_told() {
     let Some(stick) = Stick::new(&profile) else {
         return;
     };
-    let (report, ended) = stick.scan();
+    let (report, ended) = scan(&stick);
     assert_eq!(ended.code, Some(0), "{report:#}");
     assert_eq!(
         report["geometry"]["erase_block"]["bytes"],
@@ -175,7 +104,7 @@ fn what_is_not_visible_is_not_told() {
     let Some(stick) = Stick::new(&profile) else {
         return;
     };
-    let (report, ended) = stick.scan();
+    let (report, ended) = scan(&stick);
     assert_eq!(ended.code, Some(3), "{report:#}");
     assert_eq!(
         report["geometry"]["erase_block"]["verdict"], "not_visible",
@@ -255,7 +184,7 @@ fn a_mounted_stick_is_scanned_with_a_warning_and_is_at_most_likely() {
     let Some(_mount) = Mount::new(&stick.device, folder.path()) else {
         return;
     };
-    let (report, ended) = stick.scan();
+    let (report, ended) = scan(&stick);
     assert!(matches!(ended.code, Some(0 | 3)), "{report:#}");
     assert_ne!(
         report["geometry"]["erase_block"]["verdict"], "confirmed",

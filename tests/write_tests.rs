@@ -220,7 +220,7 @@ fn a_counterfeit_is_named_with_its_real_end_and_an_honest_stick_is_not() {
         ("30GiB", "vanish", true),
     ] {
         let text = format!(
-            "capacity = \"64GB\"\n[flash]\nerase_block = \"4MiB\"\n\
+            "capacity = \"64GB\"\n[flash]\nerase_block = \"4MiB\"\n[read]\nbase = \"700us\"\n\
              [counterfeit]\nreal = \"{real}\"\nbeyond = \"{beyond}\"\n"
         );
         let profile = Profile::parse(&text, "fake").unwrap();

@@ -156,9 +156,67 @@ fn sizes_and_times_say_what_is_wrong_with_them() {
     );
 }
 
+fn write(line: &str) -> WriteArgs {
+    match parse(line) {
+        Ok(Command::Write(args)) => *args,
+        other => panic!("{line}: {other:?}"),
+    }
+}
+
+#[test]
+fn a_write_scans_unless_it_is_told_where_the_layout_comes_from() {
+    assert_eq!(write("write sim:x").source(), WriteSource::Scan);
+    let report = write("write sim:x --report a.json --fs ext4");
+    assert_eq!(report.source(), WriteSource::Report(Path::new("a.json")));
+    let layout = write("write sim:x --layout a.json");
+    assert_eq!(layout.source(), WriteSource::Layout(Path::new("a.json")));
+    let given = write("write sim:x --erase-block 4MiB --capacity 8GB");
+    assert!(matches!(
+        given.source(),
+        WriteSource::Given { phase: None, .. }
+    ));
+    for line in [
+        "write sim:x --report a --layout b",
+        "write sim:x --report a --erase-block 4MiB",
+        "write sim:x --layout a --erase-block 4MiB",
+        "write sim:x --layout a --fs ext4",
+        "write sim:x --layout a --disk-id keep",
+        "write sim:x --layout a --table gpt",
+        "write sim:x --layout a --seed 2",
+        "write sim:x --erase-block 4MiB --time-limit 5m",
+        "plan sim:x --layout a",
+        "plan --layout a --align 4MiB",
+        "plan --layout a --capacity 8GB --erase-block 4MiB",
+    ] {
+        refused(line, ErrorKind::ArgumentConflict, "cannot be used with");
+    }
+    for line in [
+        "write",
+        "write sim:x --phase 4MiB",
+        "write sim:x --capacity 8GB",
+        "restore x",
+    ] {
+        refused(line, ErrorKind::MissingRequiredArgument, "required");
+    }
+}
+
+#[test]
+fn consent_is_kept_as_typed() {
+    let consent = write("write sim:x --yes --expect A --expect B --expect-size ~32GB").consent;
+    assert!(consent.yes);
+    assert_eq!(consent.expect, ["A", "B"]);
+    let gigabytes = Size::Bytes(Bytes(32_000_000_000));
+    assert_eq!(consent.expect_size, Some(ExpectedSize::About(gigabytes)));
+    refused(
+        "write sim:x --expect-size 32",
+        ErrorKind::ValueValidation,
+        "has no unit",
+    );
+}
+
 #[test]
 fn commands_that_this_version_lacks_are_not_offered() {
-    for line in ["write sim:x", "restore sim:x", "check sim:x", "wizard"] {
+    for line in ["wizard"] {
         refused(
             line,
             ErrorKind::InvalidSubcommand,

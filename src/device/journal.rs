@@ -238,3 +238,6 @@ fn line(value: &impl Serialize) -> io::Result<Vec<u8>> {
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -268,6 +268,37 @@ mod tests {
     }
 
     #[test]
+    fn public_curves_give_the_decisions_that_their_testers_made() {
+        // Rates of open-AU runs on the public list, from the largest size down.
+        let halves = |largest: u64, rates: &[f64]| -> Vec<WriteTime> {
+            let sizes = (0..).map(|n| largest >> n);
+            curve(&sizes.zip(rates.iter().copied()).collect::<Vec<_>>())
+        };
+        // Kingston: a page of 16 KiB with a difference of 16.5.
+        let kingston = write_knee(&curve(&KINGSTON)).unwrap();
+        assert!((kingston.advantage - 16.5).abs() < 1.0, "{kingston:?}");
+        // SanDisk 32 GB, in order: a straight line.
+        let linear = halves(
+            6144,
+            &[
+                17.4e6, 17.5e6, 17.4e6, 17.8e6, 17.8e6, 19.1e6, 19.4e6, 18.5e6, 15.9e6, 12.3e6,
+                8.21e6,
+            ],
+        );
+        assert!(write_knee(&linear).unwrap().advantage < ENOUGH);
+        // The same card, at random: 25 ms whatever the size, up to 256 KiB.
+        let random = halves(
+            4096,
+            &[
+                19.2e6, 19.4e6, 19.1e6, 18.8e6, 12.2e6, 5.03e6, 2.53e6, 1.26e6, 601e3,
+            ],
+        );
+        let knee = write_knee(&random).unwrap();
+        assert_eq!(knee.page, Bytes::kib(256), "{knee:?}");
+        assert!(knee.advantage > ENOUGH, "{knee:?}");
+    }
+
+    #[test]
     fn too_few_sizes_tell_nothing() {
         assert_eq!(write_knee(&curve(&KINGSTON[..4])), None);
         assert_eq!(write_knee(&[]), None);

@@ -20,6 +20,9 @@ const STALL: f64 = 6.0;
 /// The window of that median: wide enough to hold some stalls, narrow enough to follow a drift.
 const WINDOW: usize = 101;
 
+/// So many chunks are judged by the same window.
+const NEIGHBOURS: usize = 16;
+
 /// Times are not thought to be steadier than this share: USB rounds to 125 us, 3 % of a 64 KiB write.
 const LEAST_SPREAD: f64 = 0.03;
 
@@ -148,7 +151,7 @@ impl Comb {
 fn hypotheses(length: u64, facts: &Facts, device: Bytes) -> Vec<(Alignment, f64)> {
     let mut all = Vec::new();
     for (odd, share) in ODD_FACTORS {
-        let sizes = (0..).map(|k| Bytes(GRAIN.get() * odd << k));
+        let sizes = (0..).map(|k| Bytes((GRAIN.get() * odd) << k));
         for size in sizes.take_while(|s| *s <= LARGEST && s.get() <= length / FEWEST_BOUNDARIES) {
             let phases = size.get() / GRAIN.get();
             let weight = share
@@ -202,22 +205,24 @@ fn fit(all: u64, stalls: u64, boundaries: u64, hits: u64) -> f64 {
         - marginal(ELSEWHERE, all, stalls)
 }
 
-/// Which chunks stalled.
+/// Which chunks stalled. Neighbours share a window.
 fn stalled(series: &[ChunkTime]) -> Vec<bool> {
-    let logs: Vec<f64> = series
-        .iter()
-        .map(|c| c.time.as_secs_f64().max(1e-9).ln())
-        .collect();
-    (0..logs.len())
-        .map(|i| {
-            let from = i
-                .saturating_sub(WINDOW / 2)
-                .min(logs.len().saturating_sub(WINDOW));
-            let window = &logs[from..logs.len().min(from + WINDOW)];
-            let spread = mad_sigma(window).max(LEAST_SPREAD);
-            logs[i] > median(window) + STALL * spread
-        })
-        .collect()
+    let logs = logarithms(series);
+    let mut stalled = Vec::with_capacity(logs.len());
+    for (n, neighbours) in logs.chunks(NEIGHBOURS).enumerate() {
+        let middle = n * NEIGHBOURS + NEIGHBOURS / 2;
+        let last = logs.len().saturating_sub(WINDOW);
+        let from = middle.saturating_sub(WINDOW / 2).min(last);
+        let window = &logs[from..logs.len().min(from + WINDOW)];
+        let limit = median(window) + STALL * mad_sigma(window).max(LEAST_SPREAD);
+        stalled.extend(neighbours.iter().map(|log| *log > limit));
+    }
+    stalled
+}
+
+fn logarithms(series: &[ChunkTime]) -> Vec<f64> {
+    let log = |chunk: &ChunkTime| chunk.time.as_secs_f64().max(1e-9).ln();
+    series.iter().map(log).collect()
 }
 
 /// Whether a second stretch stalls where the first one says.
@@ -313,10 +318,7 @@ pub fn cache_end(series: &[ChunkTime]) -> Option<CacheEnd> {
     if series.len() < 2 * FEWEST_EITHER_SIDE {
         return None;
     }
-    let logs: Vec<f64> = series
-        .iter()
-        .map(|c| c.time.as_secs_f64().max(1e-9).ln())
-        .collect();
+    let logs = logarithms(series);
     let stalled = stalled(series);
     let centre = median(&logs);
     let value = |i: usize| if stalled[i] { centre } else { logs[i] };

@@ -3,10 +3,9 @@
 //! Never-written places have no flash behind them, so crossing a boundary there costs nothing. A
 //! few KiB around every place are enough: the controller then has to look both sides up.
 
+use super::alignment;
 use super::alignment::{Batch, Inquiry, Triple};
-use super::meter::{Meter, Stop, WriteMeter};
-use super::{alignment, meter};
-use crate::device::Device;
+use super::meter::{Cost, Stop, WriteMeter};
 use crate::units::{ByteRange, Bytes};
 use rand::rngs::Xoshiro256PlusPlus;
 use std::time::Duration;
@@ -22,28 +21,29 @@ const COLLECTION: u32 = 8;
 const COPY_RATE: u64 = 20 << 20;
 
 /// As [`alignment::run`], but every batch is written first, both sides of each of its places.
+/// `progress` is told how the inquiry stands and what was spent.
 ///
 /// # Errors
 /// The stop reason when measuring ended before the inquiry did.
-pub fn run<'a>(
-    meter: &mut WriteMeter<'a>,
+pub fn run(
+    meter: &mut WriteMeter<'_>,
     inquiry: &mut dyn Inquiry,
     rng: &mut Xoshiro256PlusPlus,
-    progress: &mut dyn FnMut(&Meter<'a, dyn Device + 'a>, &dyn Inquiry),
+    progress: &mut dyn FnMut(&str, Cost),
 ) -> Result<(), Stop> {
     let mut usual = Vec::new();
     while let Some(batch) = inquiry.next() {
         write_batch(meter, &batch, rng, &mut usual)?;
         let triples: Vec<Triple> = alignment::read_batch(meter, &batch, rng)?;
         inquiry.observe(&triples);
-        progress(meter, inquiry);
+        progress(&inquiry.standing(), meter.cost());
     }
     Ok(())
 }
 
 /// In the order of the device: places that share a unit are written while it is open.
 fn write_batch(
-    meter: &mut meter::WriteMeter<'_>,
+    meter: &mut WriteMeter<'_>,
     batch: &Batch,
     rng: &mut Xoshiro256PlusPlus,
     usual: &mut Vec<Duration>,

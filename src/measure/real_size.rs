@@ -311,3 +311,6 @@ fn tag(size: Bytes, rng: &mut Xoshiro256PlusPlus) -> Vec<u8> {
     rng.fill_bytes(&mut tag);
     tag
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,12 +3,12 @@
 
 use super::layout_text::{self, ascii};
 use crate::plan::Layout;
-use crate::table::read::mbr::Mbr;
+use crate::plan::types::type_name;
 use crate::table::restore::{Restoring, State};
 use crate::table::wipe::Fate;
 use crate::table::{Extent, Part, Prepared};
 use crate::topology::Facts;
-use crate::units::Lba;
+use crate::units::Bytes;
 use std::fmt::Write;
 
 /// All of it, with a final line break. Writing to a String cannot fail, hence the ignored results
@@ -53,10 +53,39 @@ pub fn device(facts: &Facts) -> String {
 }
 
 fn before(prepared: &Prepared, text: &mut String) {
-    let _ = writeln!(text, "before:");
-    if prepared.old().is_empty() {
-        let _ = writeln!(text, "  no table and nothing else that is known");
+    let before = prepared.before();
+    let unit = before.logical_block.bytes().get();
+    let sector = |bytes: Bytes| bytes.get() / unit;
+    match before.table {
+        None => text.push_str("before: no table\n"),
+        Some(table) => {
+            let id = table.disk_id.map_or("none".to_owned(), |id| id.to_string());
+            let _ = writeln!(text, "before: {} table, disk identifier {id}", table.kind);
+        }
     }
+    for partition in &before.partitions {
+        let content = match partition.content {
+            Some(content) => format!(", {content}"),
+            None => String::new(),
+        };
+        let name = match partition.name.as_str() {
+            "" => String::new(),
+            name => format!(", '{}'", ascii(name)),
+        };
+        let _ = writeln!(
+            text,
+            "  {}: sectors {} to {} ({}), {}{content}{name}",
+            partition.number,
+            sector(partition.range.from),
+            sector(partition.range.to).saturating_sub(1),
+            partition.range.length(),
+            type_name(partition.kind)
+        );
+    }
+    if prepared.old().is_empty() {
+        return;
+    }
+    text.push_str("  what others would find:\n");
     for old in prepared.old() {
         let fate = match old.fate {
             Fate::Zeroed => "is zeroed",
@@ -70,21 +99,6 @@ fn before(prepared: &Prepared, text: &mut String) {
             old.signature.kind.words(),
             old.signature.at.get()
         );
-    }
-    let first = prepared.extents().iter().find(|extent| extent.at == Lba(0));
-    if let Some(mbr) = first.and_then(|extent| Mbr::parse(&extent.old))
-        && mbr.is_table(false)
-    {
-        for (number, entry) in mbr.used() {
-            let _ = writeln!(
-                text,
-                "  old MBR entry {number}: sectors {} to {}, type 0x{:02x}{}",
-                entry.first,
-                entry.end().get().saturating_sub(1),
-                entry.kind,
-                if entry.status == 0x80 { ", active" } else { "" }
-            );
-        }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::output::layout_json;
 use crate::plan::intent::{DiskIdChoice, Intent};
 use crate::plan::{self, AlignmentChoice, DiskId, Layout, Medium};
-use crate::table;
+use crate::table::read::contents;
 use crate::topology::Facts;
 use std::path::Path;
 
@@ -50,7 +50,8 @@ pub fn present_id(device: &mut dyn ReadDevice, intent: &Intent) -> Result<Option
         Error::io(format!("reading the present table failed: {error}"))
             .hint("try another port or reader")
     };
-    match table::disk_id(device).map_err(failed)? {
+    let found = contents(device).map_err(failed)?;
+    match found.table.and_then(|table| table.disk_id) {
         Some(id) => Ok(Some(id)),
         None => Err(
             Error::failed("--disk-id keep: the device bears no disk identifier")

@@ -210,9 +210,7 @@ fn prepare(device: &mut dyn ReadDevice, layout: &Layout) -> Result<Prepared, Err
             | PrepareError::OtherBlock { .. }
             | PrepareError::KeepOut { .. } => Error::refused(text),
             PrepareError::Access(_) => Error::io(text),
-            PrepareError::SpecialType { .. } | PrepareError::NoRoomForEntries { .. } => {
-                Error::usage(text)
-            }
+            PrepareError::SpecialType { .. } => Error::usage(text),
             PrepareError::Fault(_)
             | PrepareError::Table(_)
             | PrepareError::Rehearsal(_)

@@ -7,6 +7,7 @@
 
 use super::identity::Identity;
 use super::image::{Extent, Part};
+use super::read::crc::crc32;
 use crate::topology::Transport;
 use crate::units::{ByteRange, Bytes, Lba, LogicalBlock, Sectors};
 use base64::Engine;
@@ -19,9 +20,6 @@ pub const SCHEMA: &str = "flashfit.backup/1";
 
 /// More than any table and all known signatures take together: bounds what a file may claim.
 const MOST: Bytes = Bytes::mib(32);
-
-/// CRC-32 of Ethernet and zlib.
-const CRC: crc::Crc<u32> = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC);
 
 /// The old content of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +46,7 @@ pub struct Saved {
 impl Saved {
     /// Whether `data` is what was written over it.
     pub fn was_replaced_by(&self, data: &[u8]) -> bool {
-        CRC.checksum(data) == self.replaced_by
+        crc32(data) == self.replaced_by
     }
 }
 
@@ -81,7 +79,7 @@ impl Backup {
             at: extent.at,
             part: extent.part,
             data: extent.old.clone(),
-            replaced_by: CRC.checksum(&extent.new),
+            replaced_by: crc32(&extent.new),
         });
         Backup {
             device,

@@ -9,9 +9,12 @@
 use super::image::Part;
 use super::overlay::Overlay;
 use super::prepare::PrepareError;
+use super::read::crc::crc32;
+use super::read::gpt::HEADER_LENGTH;
+use crate::plan::gpt_shape::{GptShape, STANDARD_ENTRIES};
 use crate::plan::layout::Partition;
 use crate::plan::{DiskId, Guid, Layout, PartitionType};
-use crate::units::{Bytes, Lba, LogicalBlock};
+use crate::units::{Lba, LogicalBlock};
 use gpt::GptConfig;
 use gpt::disk::LogicalBlockSize;
 use gpt::mbr::ProtectiveMBR;
@@ -19,96 +22,39 @@ use gpt::partition_types::{OperatingSystem, Type};
 use std::collections::BTreeMap;
 use uuid::Uuid;
 
-/// Bytes of one entry (UEFI specification, section 5.3.3).
-const ENTRY: u64 = 128;
-
-/// Entries that UEFI wants room for: 16 KiB (UEFI specification, section 5.3).
-const USUAL_ENTRIES: u64 = 128;
-
-/// Bytes of a header (UEFI specification, table 5-5).
-const HEADER: usize = 92;
-
 /// Fields of the header (UEFI specification, table 5-5).
-const CHECKSUM: usize = 16;
+const SUM: usize = 16;
 const FIRST_USABLE: usize = 40;
 const LAST_USABLE: usize = 48;
-const ENTRIES_AT: usize = 72;
-const ENTRY_COUNT: usize = 80;
-const ENTRIES_CHECKSUM: usize = 88;
+const ARRAY: usize = 72;
+const ENTRIES: usize = 80;
+const ARRAY_SUM: usize = 88;
 
-/// CRC-32 as the UEFI specification wants it: the one of Ethernet and zlib.
-const CRC: crc::Crc<u32> = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC);
-
-/// Which sectors the parts of a table take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Shape {
-    /// How many entries each copy has.
-    pub entries: u64,
-    /// The first sector of the first copy's entries.
-    pub primary_entries: Lba,
-    /// The first sector of the second copy's entries.
-    pub backup_entries: Lba,
-    /// The header of the second copy: the last sector.
-    pub backup_header: Lba,
-    /// Sectors of the entries of either copy.
-    pub length: u64,
-}
-
-impl Shape {
-    /// The shape for a layout: 128 entries, or as many as fit in front of a range that is to be
-    /// kept out of, such as a boot loader at 8 KiB.
-    pub(super) fn of(layout: &Layout) -> Result<Shape, PrepareError> {
-        let unit = layout.logical_block.bytes().get();
-        let first = Bytes(2 * unit);
-        let all = Bytes(first.get() + USUAL_ENTRIES * ENTRY);
-        let room_end = layout
-            .keep_out
-            .iter()
-            .map(|kept| kept.range.from)
-            .filter(|from| *from >= first && *from < all)
-            .min()
-            .unwrap_or(all);
-        // Whole sectors, so that the sector of the loader is not shared.
-        let length = (room_end.get() - first.get()) / unit;
-        let entries = length * unit / ENTRY;
-        let end = layout.capacity.get();
-        match end.checked_sub(1 + length) {
-            Some(backup) if entries >= layout.partitions.len() as u64 => Ok(Shape {
-                entries,
-                primary_entries: Lba(2),
-                backup_entries: Lba(backup),
-                backup_header: Lba(end - 1),
-                length,
-            }),
-            _ => Err(PrepareError::NoRoomForEntries {
-                partitions: layout.partitions.len(),
-                entries,
-            }),
-        }
+/// What a sector of the table belongs to.
+pub(super) fn part_of(at: Lba, shape: GptShape, layout: &Layout) -> Part {
+    match at {
+        Lba(0) => Part::ProtectiveMbr,
+        Lba(1) => Part::PrimaryHeader,
+        at if at == last_sector(layout) => Part::BackupHeader,
+        at if at >= shape.backup_array_lba => Part::BackupEntries,
+        _ => Part::PrimaryEntries,
     }
 }
 
-impl Shape {
-    /// What a sector of the table belongs to.
-    pub(super) fn part_of(self, at: Lba) -> Part {
-        match at {
-            Lba(0) => Part::ProtectiveMbr,
-            Lba(1) => Part::PrimaryHeader,
-            at if at == self.backup_header => Part::BackupHeader,
-            at if at >= self.backup_entries => Part::BackupEntries,
-            _ => Part::PrimaryEntries,
-        }
-    }
+fn last_sector(layout: &Layout) -> Lba {
+    Lba(layout.capacity.get().saturating_sub(1))
 }
 
 /// Write the table of this layout into the overlay.
-pub(super) fn render(overlay: &mut Overlay<'_>, layout: &Layout) -> Result<Shape, PrepareError> {
+pub(super) fn render(overlay: &mut Overlay<'_>, layout: &Layout) -> Result<GptShape, PrepareError> {
     let DiskId::Gpt(disk_guid) = layout.disk_id else {
         return Err(PrepareError::crate_failed(
             "the identifier is none of a GPT",
         ));
     };
-    let shape = Shape::of(layout)?;
+    let Some(shape) = layout.gpt else {
+        return Err(PrepareError::crate_failed("no place for its entries"));
+    };
     let mut partitions = BTreeMap::new();
     for (number, partition) in (1..).zip(&layout.partitions) {
         partitions.insert(number, entry(partition)?);
@@ -153,26 +99,31 @@ fn entry(partition: &Partition) -> Result<gpt::partition::Partition, PrepareErro
 }
 
 /// Give both copies the shape and the usable sectors of the layout, where the crate chose others.
-fn reshape(overlay: &mut Overlay<'_>, layout: &Layout, shape: Shape) -> Result<(), PrepareError> {
-    let unit = layout.logical_block.bytes().get();
-    let usual = USUAL_ENTRIES * ENTRY / unit;
+fn reshape(
+    overlay: &mut Overlay<'_>,
+    layout: &Layout,
+    shape: GptShape,
+) -> Result<(), PrepareError> {
+    let block = layout.logical_block;
+    let length = shape.array_sectors(block).get();
     let mut entries = Vec::new();
-    for index in 0..shape.length {
-        entries.extend(overlay.sector(Lba(shape.primary_entries.get() + index))?);
+    for index in 0..length {
+        entries.push(overlay.sector(Lba(shape.array_lba.get() + index))?);
     }
-    let headers = [
-        (Lba(1), shape.primary_entries),
-        (shape.backup_header, shape.backup_entries),
-    ];
-    if shape.length != usual {
-        // What the crate wrote beyond the shorter entries belongs to somebody else.
-        let behind = Lba(shape.primary_entries.get() + shape.length);
-        overlay.forget(behind, shape.backup_header);
-        for (index, sector) in (0..).zip(entries.chunks(usize::try_from(unit).unwrap_or(512))) {
-            overlay.put(Lba(shape.backup_entries.get() + index), sector);
+    if shape.entries != STANDARD_ENTRIES {
+        // What the crate wrote behind the shorter entries belongs to somebody else.
+        let behind = Lba(shape.array_lba.get() + length);
+        overlay.forget(behind, last_sector(layout));
+        for (at, sector) in (shape.backup_array_lba.get()..).zip(&entries) {
+            overlay.put(Lba(at), sector);
         }
     }
-    for (at, entries_at) in headers {
+    let sum = crc32(&entries.concat());
+    let headers = [
+        (Lba(1), shape.array_lba),
+        (last_sector(layout), shape.backup_array_lba),
+    ];
+    for (at, array) in headers {
         let mut header = overlay.sector(at)?;
         put(
             &mut header,
@@ -184,18 +135,12 @@ fn reshape(overlay: &mut Overlay<'_>, layout: &Layout, shape: Shape) -> Result<(
             LAST_USABLE,
             &layout.last_usable.get().to_le_bytes(),
         );
-        put(&mut header, ENTRIES_AT, &entries_at.get().to_le_bytes());
-        // At most 128.
-        let count = u32::try_from(shape.entries).unwrap_or(0);
-        put(&mut header, ENTRY_COUNT, &count.to_le_bytes());
-        put(
-            &mut header,
-            ENTRIES_CHECKSUM,
-            &CRC.checksum(&entries).to_le_bytes(),
-        );
-        put(&mut header, CHECKSUM, &[0; 4]);
-        let sum = CRC.checksum(&header[..HEADER]);
-        put(&mut header, CHECKSUM, &sum.to_le_bytes());
+        put(&mut header, ARRAY, &array.get().to_le_bytes());
+        put(&mut header, ENTRIES, &shape.entries.to_le_bytes());
+        put(&mut header, ARRAY_SUM, &sum.to_le_bytes());
+        put(&mut header, SUM, &[0; 4]);
+        let sum = crc32(&header[..HEADER_LENGTH]);
+        put(&mut header, SUM, &sum.to_le_bytes());
         overlay.put(at, &header);
     }
     Ok(())

@@ -3,7 +3,7 @@
 //! The order is such that a cut after any of them leaves the old table, the new one, or none that
 //! anybody takes for a table; never a third. Old signatures go first, while the old table still
 //! stands. Of a GPT the second copy comes first: as long as it is incomplete the old table is whole,
-//! and once it is complete, a torn first copy leads every reader to it. The protective MBR comes
+//! and once it is complete, a torn first copy leads to it, or to nothing. The protective MBR comes
 //! last, since an old MBR there is what systems go by until then. Of an MBR there is one sector, and
 //! it comes last.
 

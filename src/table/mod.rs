@@ -21,12 +21,10 @@
 //! | `prepare` | the arrow: all of them in order |
 //! | `backup` | how is the old content kept in a file? |
 //! | `identity` | is this the device that the file was made for? |
-//! | `disk_id` | which identifier does the device bear? |
 //! | `write` | how do the bytes get onto the device, and off again when that fails? |
 //! | `restore` | how does a backup get back? |
 
 pub mod backup;
-mod disk_id;
 mod gpt;
 pub mod identity;
 pub mod image;
@@ -40,7 +38,6 @@ pub mod wipe;
 pub mod write;
 
 pub use backup::Backup;
-pub use disk_id::disk_id;
 pub use identity::{Difference, Identity};
 pub use image::{Extent, Part};
 pub use prepare::{PrepareError, Prepared, prepare};

@@ -2,6 +2,7 @@
 
 use super::image::{Extent, Part, extents};
 use super::overlay::Overlay;
+use super::read::{Contents, contents};
 use super::wipe::{Fate, Old, wipe};
 use super::{gpt, mbr, rehearse};
 use crate::device::{AccessError, ReadDevice};
@@ -13,6 +14,7 @@ use crate::units::{ByteRange, Bytes, Lba, LogicalBlock, Sectors};
 #[derive(Clone, Debug)]
 pub struct Prepared {
     layout: Layout,
+    before: Contents,
     extents: Vec<Extent>,
     old: Vec<Old>,
 }
@@ -54,16 +56,6 @@ pub enum PrepareError {
         number: usize,
         /// The type.
         kind: PartitionType,
-    },
-    /// The space before a keep-out range does not hold enough entries.
-    #[error(
-        "the keep-out range leaves room for {entries} GPT entries and the layout has {partitions} partitions: use fewer, or --table mbr"
-    )]
-    NoRoomForEntries {
-        /// Partitions of the layout.
-        partitions: usize,
-        /// Entries that fit.
-        entries: u64,
     },
     /// The table itself lies where nothing may.
     #[error(
@@ -126,6 +118,7 @@ impl PrepareError {
 /// device cannot be read.
 pub fn prepare(device: &mut dyn ReadDevice, layout: &Layout) -> Result<Prepared, PrepareError> {
     check(device, layout)?;
+    let before = contents(device)?;
     let mut overlay = Overlay::new(device);
     let shape = match layout.table {
         TableKind::Mbr => {
@@ -136,14 +129,11 @@ pub fn prepare(device: &mut dyn ReadDevice, layout: &Layout) -> Result<Prepared,
     };
     let table: Vec<Lba> = overlay.changed().map(|(at, _)| at).collect();
     let old = wipe(&mut overlay, layout)?;
-    match shape {
-        None => rehearse::mbr(&mut overlay, layout)?,
-        Some(shape) => rehearse::gpt(&mut overlay, layout, shape)?,
-    }
+    rehearse::reads_back(&mut overlay, layout)?;
     let part_of = |at: Lba| match (table.binary_search(&at).is_ok(), shape) {
         (false, _) => Part::Wipe,
         (true, None) => Part::Mbr,
-        (true, Some(shape)) => shape.part_of(at),
+        (true, Some(shape)) => gpt::part_of(at, shape, layout),
     };
     let mut extents = extents(&mut overlay, part_of)?;
     // Zeros over zeros: a signature may own more sectors than it fills.
@@ -152,6 +142,7 @@ pub fn prepare(device: &mut dyn ReadDevice, layout: &Layout) -> Result<Prepared,
     rehearse::nothing_in_the_way(layout, &extents)?;
     Ok(Prepared {
         layout: layout.clone(),
+        before,
         extents,
         old,
     })
@@ -187,7 +178,12 @@ impl Prepared {
         &self.extents
     }
 
-    /// What is on the device now, and what becomes of it.
+    /// What the device holds before the write.
+    pub fn before(&self) -> &Contents {
+        &self.before
+    }
+
+    /// Every old signature, and what becomes of it.
     pub fn old(&self) -> &[Old] {
         &self.old
     }

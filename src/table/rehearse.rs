@@ -1,42 +1,65 @@
 //! The proof before the first byte: the changed device, which exists only in the overlay, is read
 //! back with the parsers that read any device, and must be the layout and nothing else.
 
-use super::gpt::Shape;
 use super::image::{Extent, Part};
 use super::overlay::Overlay;
 use super::prepare::PrepareError;
+use super::read::contents::{Gpt, SectorZero, TableFound};
+use super::read::gpt::{GptEntry, GptHeader};
 use super::read::mbr::{Chs, Mbr, MbrEntry, PROTECTIVE};
-use super::read::signatures;
+use super::read::{contents, signatures};
 use super::wipe::{Fate, Old, things};
+use crate::plan::gpt_shape::ENTRY_BYTES;
 use crate::plan::layout::Partition;
-use crate::plan::{DiskId, Guid, Layout, PartitionType};
+use crate::plan::{DiskId, Layout, PartitionType, TableKind};
 use crate::units::{ByteRange, Bytes, Lba, Sectors};
-use gpt::GptConfig;
-use gpt::disk::LogicalBlockSize;
-use gpt::header::Header;
 
-/// Compare an MBR in the overlay with the layout.
-pub(super) fn mbr(overlay: &mut Overlay<'_>, layout: &Layout) -> Result<(), PrepareError> {
+/// Read the changed device as any other, and compare what is found with the layout.
+pub(super) fn reads_back(overlay: &mut Overlay<'_>, layout: &Layout) -> Result<(), PrepareError> {
+    let found = contents(overlay)?;
+    let table = TableFound {
+        kind: layout.table,
+        disk_id: Some(layout.disk_id),
+        sector: layout.logical_block,
+    };
+    if found.table != Some(table) {
+        return Err(differs("the kind of table, or the disk identifier,"));
+    }
+    let SectorZero::Table {
+        mbr,
+        boot_sector: false,
+    } = found.sector_zero
+    else {
+        return Err(differs("sector 0"));
+    };
+    if found.filesystem.is_some() {
+        return Err(differs("a file system over the whole device"));
+    }
     let sector = overlay.sector(Lba(0))?;
-    let mbr = Mbr::parse(&sector).ok_or(differs("the MBR has no signature"))?;
-    if DiskId::Mbr(mbr.disk_signature) != layout.disk_id {
-        return Err(differs("the disk identifier"));
-    }
-    for (index, entry) in mbr.entries.iter().enumerate() {
-        let same = match layout.partitions.get(index) {
-            Some(partition) => *entry == mbr_entry(partition),
-            None => *entry == MbrEntry::default(),
-        };
-        if !same {
-            return Err(differs(&format!("MBR entry {}", index + 1)));
-        }
-    }
+    // Boot code, and the part of a large sector behind the record.
     if sector[..440]
         .iter()
         .chain(&sector[512..])
         .any(|byte| *byte != 0)
     {
-        return Err(differs("there is more than a table in the MBR"));
+        return Err(differs("there is more than a table in sector 0, which"));
+    }
+    match (layout.table, found.gpts.as_slice()) {
+        (TableKind::Mbr, []) => mbr_is(&mbr, layout),
+        (TableKind::Gpt, [gpt]) => gpt_is(gpt, &mbr, layout),
+        _ => Err(differs("the number of tables")),
+    }
+}
+
+fn mbr_is(mbr: &Mbr, layout: &Layout) -> Result<(), PrepareError> {
+    for (index, entry) in mbr.entries.iter().enumerate() {
+        let wanted = layout
+            .partitions
+            .get(index)
+            .map_or_else(MbrEntry::default, mbr_entry);
+        if *entry != wanted {
+            return Err(differs(&format!("MBR entry {}", index + 1)));
+        }
     }
     Ok(())
 }
@@ -55,102 +78,72 @@ fn mbr_entry(partition: &Partition) -> MbrEntry {
     }
 }
 
-/// Compare both copies of a GPT in the overlay, and the sector in front of them, with the layout.
-pub(super) fn gpt(
-    overlay: &mut Overlay<'_>,
-    layout: &Layout,
-    shape: Shape,
-) -> Result<(), PrepareError> {
-    protective(overlay, layout)?;
-    let block = match layout.logical_block {
-        crate::units::LogicalBlock::B512 => LogicalBlockSize::Lb512,
-        crate::units::LogicalBlock::B4096 => LogicalBlockSize::Lb4096,
-    };
-    // Opening checks all four checksums.
-    let disk = GptConfig::new()
-        .logical_block_size(block)
-        .only_valid_headers(true)
-        .open_from_device(&mut *overlay);
-    let disk = disk.map_err(|error| differs(&format!("the table does not open: {error}")))?;
-    let read = |result: Result<&Header, _>| result.cloned().map_err(|_| differs("a header"));
-    let primary = read(disk.primary_header())?;
-    let backup = read(disk.backup_header())?;
-    let at_one = (Lba(1), shape.backup_header, shape.primary_entries);
-    let at_end = (shape.backup_header, Lba(1), shape.backup_entries);
-    if !header_is(&primary, layout, shape, at_one) || !header_is(&backup, layout, shape, at_end) {
-        return Err(differs("a field of a header"));
-    }
-    let entries = disk.partitions();
-    if entries.len() != layout.partitions.len() {
-        return Err(differs("the number of partitions"));
-    }
-    for (number, partition) in (1u32..).zip(&layout.partitions) {
-        if !entries
-            .get(&number)
-            .is_some_and(|entry| entry_is(entry, partition))
-        {
-            return Err(differs(&format!("GPT entry {number}")));
-        }
-    }
-    drop(disk);
-    // The crate reads one copy of the entries only.
-    for index in 0..shape.length {
-        let first = overlay.sector(Lba(shape.primary_entries.get() + index))?;
-        if overlay.sector(Lba(shape.backup_entries.get() + index))? != first {
-            return Err(differs("the second copy of the entries"));
-        }
-    }
-    Ok(())
-}
-
-fn header_is(
-    header: &Header,
-    layout: &Layout,
-    shape: Shape,
-    (here, there, entries): (Lba, Lba, Lba),
-) -> bool {
-    DiskId::Gpt(Guid::from_u128(header.disk_guid.as_u128())) == layout.disk_id
-        && header.header_size_le == 92
-        && header.current_lba == here.get()
-        && header.backup_lba == there.get()
-        && header.part_start == entries.get()
-        && header.first_usable == layout.first_usable.get()
-        && header.last_usable == layout.last_usable.get()
-        && u64::from(header.num_parts) == shape.entries
-        && header.part_size == 128
-}
-
-fn entry_is(entry: &gpt::partition::Partition, partition: &Partition) -> bool {
-    let guid = |id: uuid::Uuid| Guid::from_u128(id.as_u128());
-    PartitionType::Gpt(guid(entry.part_type_guid.guid)) == partition.kind
-        && Some(guid(entry.part_guid)) == partition.uuid
-        && entry.first_lba == partition.first.get()
-        && entry.last_lba == partition.last().get()
-        && entry.flags == partition.attributes
-        && entry.name == partition.name
-}
-
-/// The sector in front of a GPT: one entry of type EE from sector 1 over all that 32 bits reach.
-fn protective(overlay: &mut Overlay<'_>, layout: &Layout) -> Result<(), PrepareError> {
-    let sector = overlay.sector(Lba(0))?;
-    let mbr = Mbr::parse(&sector).ok_or(differs("the protective MBR has no signature"))?;
+/// Both copies, and the sector in front of them: one entry of type EE from sector 1 over all that
+/// 32 bits reach, and no disk signature.
+fn gpt_is(gpt: &Gpt, mbr: &Mbr, layout: &Layout) -> Result<(), PrepareError> {
     let [first, rest @ ..] = mbr.entries;
     let length = layout.capacity.get().saturating_sub(1).min(u32::MAX.into());
     let guards = first.kind == PROTECTIVE
         && first.status == 0
         && first.first == Lba(1)
         && first.sectors == Sectors(length);
-    if !guards || rest != [MbrEntry::default(); 3] {
+    if !guards || rest != [MbrEntry::default(); 3] || mbr.disk_signature != 0 {
         return Err(differs("the protective MBR"));
     }
-    if sector[..446]
-        .iter()
-        .chain(&sector[512..])
-        .any(|byte| *byte != 0)
-    {
-        return Err(differs("there is more than an entry in the protective MBR"));
+    let (Some(primary), Some(last), None) = (&gpt.primary, &gpt.last, &gpt.elsewhere) else {
+        return Err(differs("the number of copies of the GPT"));
+    };
+    let end = Lba(layout.capacity.get().saturating_sub(1));
+    for (copy, here, there) in [(primary, Lba(1), end), (last, end, Lba(1))] {
+        if let Some(fault) = copy.fault {
+            return Err(differs(&format!("a copy of the GPT ({fault})")));
+        }
+        if !header_is(&copy.header, layout, here, there) {
+            return Err(differs("a field of a GPT header"));
+        }
+        let entries: Option<Vec<GptEntry>> = layout
+            .partitions
+            .iter()
+            .enumerate()
+            .map(gpt_entry)
+            .collect();
+        if Some(&copy.entries) != entries.as_ref() {
+            return Err(differs("an entry of the GPT"));
+        }
     }
     Ok(())
+}
+
+fn header_is(header: &GptHeader, layout: &Layout, here: Lba, there: Lba) -> bool {
+    let Some(shape) = layout.gpt else {
+        return false;
+    };
+    let array = if here == Lba(1) {
+        shape.array_lba
+    } else {
+        shape.backup_array_lba
+    };
+    DiskId::Gpt(header.disk) == layout.disk_id
+        && (header.my_lba, header.alternate_lba, header.array_lba) == (here, there, array)
+        && header.first_usable == layout.first_usable
+        && header.last_usable == layout.last_usable
+        && (header.entries, header.entry) == (shape.entries, ENTRY_BYTES)
+}
+
+/// `None` for a partition that no GPT holds.
+fn gpt_entry((index, partition): (usize, &Partition)) -> Option<GptEntry> {
+    let PartitionType::Gpt(kind) = partition.kind else {
+        return None;
+    };
+    Some(GptEntry {
+        number: index + 1,
+        kind,
+        uuid: partition.uuid?,
+        first: partition.first,
+        last: partition.last(),
+        attributes: partition.attributes,
+        name: partition.name.clone(),
+    })
 }
 
 /// Nothing old may be found any more, apart from what is kept on purpose.

@@ -17,6 +17,7 @@
 #![allow(dead_code)]
 
 pub mod program;
+pub mod virtual_stick;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

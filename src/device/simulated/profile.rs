@@ -19,7 +19,7 @@ pub use builtin::builtin_names;
 pub use error::ProfileError;
 pub use expected::{
     Expected, ExpectedEraseBlock, ExpectedOpenAu, ExpectedOpenAus, ExpectedPage, ExpectedVerdict,
-    ExpectedZone,
+    ExpectedZone, ExpectedZoneKind,
 };
 pub use faults::{Faults, Hang, PowerCut};
 pub use noise::{Background, Noise, Throttle, Wave};

@@ -197,3 +197,6 @@ impl Device for Preserving<'_> {
         self.inner.announce(ranges)
     }
 }
+
+#[cfg(test)]
+mod tests;

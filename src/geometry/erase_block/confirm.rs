@@ -8,8 +8,8 @@
 //! one looks.
 
 use super::grid::Grid;
-use super::posterior::STEP_SPREAD;
-use crate::geometry::stats::{SuccessBet, mad_sigma, median};
+use super::kinds::{FEWEST_TEETH, Kinds};
+use crate::geometry::stats::{SuccessBet, median};
 use crate::measure::alignment::{Site, Triple};
 use crate::units::{Alignment, Bytes, gcd};
 use rand::RngExt;
@@ -52,25 +52,6 @@ const ALIASES: [Bytes; 2] = [Bytes::kib(1536), Bytes::kib(2560)];
 /// Looks at places where pages of odd sizes would show.
 const ALIAS_LOOKS: u32 = 14;
 
-/// ln 500: five comparisons of classes share an error of 1 %.
-const UNLIKE: f64 = 6.214_608_098_422_191;
-
-/// Two kinds of boundaries lie apart by at least so many deviations of one kind.
-const KINDS_APART: f64 = 3.0;
-
-/// And between them lies a gap of so many: else the upper heap is a tail.
-const CLEAR_GAP: f64 = 1.5;
-
-/// And each heap spreads no more than so many deviations of one kind.
-const TIGHT: f64 = 1.2;
-
-/// A second kind has at least one in so many of the boundaries, and at least five: fewer are strays.
-const SECOND_KIND: usize = 7;
-
-/// Boundaries that must be known before anything is confirmed: among 36 a second kind with one in
-/// five, the fewest that a multiple up to five leaves, has at least five in 87 of 100 cases.
-const FEWEST_TEETH: usize = 36;
-
 /// A fraction of the erase block that must not be an erase block itself.
 struct Divisor {
     part: u64,
@@ -101,13 +82,8 @@ pub struct Confirmation {
     /// Places where pages of odd sizes would show.
     alias: SuccessBet,
     aliases: Vec<Bytes>,
-    /// "A boundary of this class is the costliest of one from each class."
-    unlike_halves: [SuccessBet; 2],
-    unlike_thirds: [SuccessBet; 3],
-    /// Differences that wait for one of every other class.
-    waiting_halves: [Vec<f64>; 2],
-    waiting_thirds: [Vec<f64>; 3],
-    teeth: Vec<f64>,
+    /// The boundaries seen, and whether they are alike.
+    kinds: Kinds,
     /// The noise of one difference, in seconds.
     noise: f64,
     /// Whether the half of this size lies on a grid that can be read.
@@ -152,12 +128,8 @@ impl Confirmation {
                     a < unit && !sub_unit.is_some_and(told)
                 })
                 .collect(),
-            unlike_halves: [SuccessBet::new(0.5); 2],
-            unlike_thirds: [SuccessBet::new(1.0 / 3.0); 3],
-            waiting_halves: Default::default(),
-            waiting_thirds: Default::default(),
+            kinds: Kinds::default(),
             noise,
-            teeth: Vec::new(),
             roles: Vec::new(),
             triples: 0,
             exhausted: false,
@@ -314,9 +286,7 @@ impl Confirmation {
                     self.halves[usize::from(number % 2 == 1)].observe(largest);
                     let third = usize::try_from(number % 3).unwrap_or(0);
                     self.thirds[third].observe(largest);
-                    self.waiting_halves[usize::from(number % 2 == 1)].push(difference);
-                    self.waiting_thirds[third].push(difference);
-                    self.teeth.push(difference);
+                    self.kinds.push(number, difference);
                 }
                 Role::Alias => self.alias.observe(largest),
                 Role::Between { divisor } => {
@@ -327,11 +297,11 @@ impl Confirmation {
                 }
             }
         }
-        compare(&mut self.waiting_halves, &mut self.unlike_halves, rng);
-        compare(&mut self.waiting_thirds, &mut self.unlike_thirds, rng);
+        self.kinds.compare(rng);
         for divisor in &mut self.divisors {
             while let (Some(&[a, b]), Some(&value)) = (
-                self.teeth
+                self.kinds
+                    .differences()
                     .get(divisor.teeth_used..divisor.teeth_used + 2)
                     .and_then(|t| t.first_chunk()),
                 divisor.waiting.first(),
@@ -346,7 +316,8 @@ impl Confirmation {
     /// How it stands.
     pub fn outcome(&self) -> Outcome {
         for divisor in &self.divisors {
-            let alike = median(&divisor.differences) >= SAME_KIND * median(&self.teeth);
+            let alike =
+                median(&divisor.differences) >= SAME_KIND * median(self.kinds.differences());
             if divisor.boundary.log_capital() >= ENOUGH
                 && divisor.lower.log_capital() < 0.0
                 && divisor.lower.steps() >= PATIENCE / 2
@@ -357,14 +328,19 @@ impl Confirmation {
         }
         let hopeless = |bet: &SuccessBet| bet.steps() >= PATIENCE && bet.log_capital() < 0.0;
         let mut classes = self.halves.iter().chain(&self.thirds);
-        if self.alias.log_capital() >= ENOUGH || self.are_unlike() || classes.any(hopeless) {
+        if self.alias.log_capital() >= ENOUGH
+            || self.kinds.are_unlike(self.noise)
+            || classes.any(hopeless)
+        {
             return Outcome::Refuted;
         }
         // Near the noise a place between is hard to tell from a boundary: no proof of anything.
         if self.divisors.iter().any(|d| hopeless(&d.lower)) {
             return Outcome::Undecided;
         }
-        if self.teeth.len() >= FEWEST_TEETH && self.bets().all(|bet| bet.log_capital() >= ENOUGH) {
+        if self.kinds.differences().len() >= FEWEST_TEETH
+            && self.bets().all(|bet| bet.log_capital() >= ENOUGH)
+        {
             // What cannot be tested is not confirmed.
             return if self.half_is_testable {
                 Outcome::Confirmed
@@ -383,62 +359,6 @@ impl Confirmation {
             };
         }
         Outcome::Open
-    }
-
-    /// Whether the boundaries are of more than one kind: then a multiple is the erase block, and
-    /// this size at best its sub-unit. Told by classes that differ, or by two heaps that neither
-    /// noise nor the usual scatter of boundaries explains.
-    fn are_unlike(&self) -> bool {
-        let mut classes = self.unlike_halves.iter().chain(&self.unlike_thirds);
-        if classes.any(|bet| bet.log_capital() >= UNLIKE) {
-            return true;
-        }
-        if self.teeth.len() < FEWEST_TEETH {
-            return false;
-        }
-        let cost = median(&self.teeth);
-        // Without those that show nothing.
-        let mut present: Vec<f64> = self
-            .teeth
-            .iter()
-            .copied()
-            .filter(|d| *d > 0.25 * cost)
-            .collect();
-        present.sort_by(f64::total_cmp);
-        let fewest = (present.len() / SECOND_KIND).max(5);
-        // Where the widest gap is, with enough on either side.
-        let gap = |n: &usize| present[*n] - present[*n - 1];
-        let split = (fewest..(present.len() + 1).saturating_sub(fewest))
-            .max_by(|a, b| gap(a).total_cmp(&gap(b)));
-        split.is_some_and(|n| {
-            let (lower, upper) = (median(&present[..n]), median(&present[n..]));
-            let one_kind = self.noise.hypot(STEP_SPREAD * lower);
-            // Reads that met something else are not alike among themselves.
-            let is_tight = |heap: &[f64]| {
-                mad_sigma(heap) <= TIGHT * self.noise.hypot(STEP_SPREAD * median(heap))
-            };
-            upper - lower > KINDS_APART * one_kind
-                && gap(&n) > CLEAR_GAP * one_kind
-                && is_tight(&present[..n])
-                && is_tight(&present[n..])
-        })
-    }
-}
-
-/// Compare one difference of every class at a time: in which class is the costliest?
-fn compare<const N: usize>(
-    waiting: &mut [Vec<f64>; N],
-    bets: &mut [SuccessBet; N],
-    rng: &mut Xoshiro256PlusPlus,
-) {
-    while waiting.iter().all(|class| !class.is_empty()) {
-        let drawn: [f64; N] = std::array::from_fn(|n| waiting[n].remove(0));
-        let most = drawn.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let tied: Vec<usize> = (0..N).filter(|&n| drawn[n] == most).collect();
-        let winner = tied[rng.random_range(0..tied.len())];
-        for (n, bet) in bets.iter_mut().enumerate() {
-            bet.observe(n == winner);
-        }
     }
 }
 

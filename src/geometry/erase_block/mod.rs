@@ -10,6 +10,7 @@ mod confirm;
 mod fine;
 mod grid;
 mod hypothesis;
+mod kinds;
 mod posterior;
 mod search;
 mod signal;

@@ -4,7 +4,7 @@
 //! a boundary; a robust fit gives how well that explains the lines, and Bayes' rule which hypothesis
 //! to believe. "Nothing to see" is a hypothesis too, in two forms: all lines alike, or a trend.
 
-use super::explain::{Explained, Fitter, explain};
+use super::explain::{Explained, Fitter, Look, explain, glances};
 use super::fit::FAR;
 use super::hypotheses::{Hypothesis, NOTHING, Suspicion, hypotheses};
 use super::places::Grid;
@@ -135,9 +135,11 @@ impl<'a> Inference<'a> {
     ) -> Inference<'a> {
         let mut fitters: Vec<Fitter<'_>> = profiles.iter().map(Fitter::of).collect();
         let nothing = NOTHING.ln() + fitters.iter_mut().map(Fitter::nothing).sum::<f64>();
+        let looks = glances(&mut fitters, profiles, scenarios, hypotheses);
         let explained: Vec<Explained> = hypotheses
             .iter()
-            .map(|hypothesis| explain(&mut fitters, profiles, scenarios, hypothesis))
+            .zip(looks)
+            .map(|(hypothesis, look)| explain(&mut fitters, profiles, scenarios, hypothesis, look))
             .collect();
         Inference {
             profiles,
@@ -303,7 +305,13 @@ impl<'a> Inference<'a> {
                 let mut best = f64::NEG_INFINITY;
                 for hypothesis in &rivals {
                     let single = std::slice::from_ref(profile);
-                    let explained = explain(&mut fitters, single, self.scenarios, hypothesis);
+                    let explained = explain(
+                        &mut fitters,
+                        single,
+                        self.scenarios,
+                        hypothesis,
+                        Look::Close,
+                    );
                     best = best.max(explained.weight);
                     if hypothesis.grid == grid {
                         ours = ours.max(explained.weight);

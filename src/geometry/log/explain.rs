@@ -9,9 +9,10 @@ use crate::units::Bytes;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Hypotheses this far behind at a glance are not looked at closely: a close look moves the evidence
-/// by a few units at most.
+/// Hypotheses this far behind at a glance, on all profiles together, are not looked at closely: a
+/// close look moves the evidence by a few units at most on each.
 const HOPELESS: f64 = 12.0;
+const HOPELESS_PER_PROFILE: f64 = 4.0;
 
 /// What a crossing of the unit costs, relative to a read: 5 to 70 % in public scans, mostly about a
 /// quarter. Logarithmic.
@@ -41,12 +42,61 @@ pub(super) struct Explained {
     pub fits: Vec<Fit>,
 }
 
+/// How thoroughly a hypothesis is fitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Look {
+    /// With the middle of the grid of scatters only.
+    Glance,
+    /// With all of it.
+    Close,
+}
+
+/// Glance at all hypotheses, and say which of them deserve a close look.
+pub(super) fn glances(
+    fitters: &mut [Fitter<'_>],
+    profiles: &[Profile],
+    scenarios: &[f64],
+    hypotheses: &[Hypothesis],
+) -> Vec<Look> {
+    let evidence: Vec<f64> = hypotheses
+        .iter()
+        .map(|hypothesis| {
+            (0..scenarios.len())
+                .map(|scenario| {
+                    fitters
+                        .iter_mut()
+                        .zip(profiles)
+                        .map(|(fitter, profile)| {
+                            fitter
+                                .explain(profile.places[scenario], hypothesis, Look::Glance)
+                                .evidence
+                        })
+                        .sum()
+                })
+                .fold(f64::NEG_INFINITY, f64::max)
+        })
+        .collect();
+    let best = evidence.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let behind = HOPELESS + HOPELESS_PER_PROFILE * profiles.len().saturating_sub(1) as f64;
+    evidence
+        .into_iter()
+        .map(|evidence| {
+            if evidence < best - behind {
+                Look::Glance
+            } else {
+                Look::Close
+            }
+        })
+        .collect()
+}
+
 /// Fit all profiles in every scenario.
 pub(super) fn explain(
     fitters: &mut [Fitter<'_>],
     profiles: &[Profile],
     scenarios: &[f64],
     hypothesis: &Hypothesis,
+    look: Look,
 ) -> Explained {
     // Lines of powers of two show about a third of what crossing a unit of three costs. How usual the
     // cost is must not choose between a unit and its triple: what such lines show is judged.
@@ -66,7 +116,7 @@ pub(super) fn explain(
         let fits: Vec<Fit> = fitters
             .iter_mut()
             .zip(profiles)
-            .map(|(fitter, profile)| fitter.explain(profile.places[scenario], hypothesis))
+            .map(|(fitter, profile)| fitter.explain(profile.places[scenario], hypothesis, look))
             .collect();
         let costs: Vec<f64> = fits
             .iter()
@@ -119,9 +169,8 @@ pub(super) struct Fitter<'a> {
     points: &'a [Point],
     scale: Scale,
     columns: HashMap<(Places, Grid), Rc<[f64]>>,
+    glances: HashMap<Vec<u64>, Fit>,
     fits: HashMap<Vec<u64>, Fit>,
-    /// The best evidence at a glance.
-    best_glance: f64,
 }
 
 impl<'a> Fitter<'a> {
@@ -134,8 +183,8 @@ impl<'a> Fitter<'a> {
             points,
             scale: Scale::of(points, base),
             columns: HashMap::new(),
+            glances: HashMap::new(),
             fits: HashMap::new(),
-            best_glance: f64::NEG_INFINITY,
         }
     }
 
@@ -167,23 +216,20 @@ impl<'a> Fitter<'a> {
         ln_sum(all)
     }
 
+    fn glance(&mut self, columns: &[Column]) -> Fit {
+        let (points, scale) = (self.points, &self.scale);
+        *self
+            .glances
+            .entry(key(columns))
+            .or_insert_with(|| scale.glance(points, columns))
+    }
+
     fn fit(&mut self, columns: &[Column]) -> Fit {
-        let key: Vec<u64> = columns
-            .iter()
-            .flat_map(|column| column.values.iter().map(|value| value.to_bits()))
-            .collect();
-        if let Some(known) = self.fits.get(&key) {
-            return *known;
-        }
-        let glance = self.scale.glance(self.points, columns);
-        self.best_glance = self.best_glance.max(glance.evidence);
-        let fit = if glance.evidence < self.best_glance - HOPELESS {
-            glance
-        } else {
-            self.scale.fit(self.points, columns)
-        };
-        self.fits.insert(key, fit);
-        fit
+        let (points, scale) = (self.points, &self.scale);
+        *self
+            .fits
+            .entry(key(columns))
+            .or_insert_with(|| scale.fit(points, columns))
     }
 
     fn column(&mut self, places: Places, grid: Grid) -> Column {
@@ -198,14 +244,30 @@ impl<'a> Fitter<'a> {
         }
     }
 
-    fn explain(&mut self, places: Places, hypothesis: &Hypothesis) -> Fit {
+    fn explain(&mut self, places: Places, hypothesis: &Hypothesis, look: Look) -> Fit {
+        let columns = self.columns(places, hypothesis);
+        match look {
+            Look::Glance => self.glance(&columns),
+            Look::Close => self.fit(&columns),
+        }
+    }
+
+    fn columns(&mut self, places: Places, hypothesis: &Hypothesis) -> Vec<Column> {
         let mut columns = vec![self.column(places, hypothesis.grid)];
         if let Some(size) = hypothesis.sub_unit {
             let phase = Bytes(hypothesis.grid.phase.get() % size.get().max(1));
             columns.push(self.column(places, Grid { size, phase }));
         }
-        self.fit(&columns)
+        columns
     }
+}
+
+/// Columns with the same values are the same explanation.
+fn key(columns: &[Column]) -> Vec<u64> {
+    columns
+        .iter()
+        .flat_map(|column| column.values.iter().map(|value| value.to_bits()))
+        .collect()
 }
 
 /// A crossing costs the same whatever ladder or block size finds it: this is what tells a unit of

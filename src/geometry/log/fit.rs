@@ -100,7 +100,7 @@ impl Scale {
     /// hypothesis is hopeless.
     pub(super) fn glance(&self, points: &[Point], columns: &[Column]) -> Fit {
         let [_, (middle, _), _] = PLACE_SCATTER;
-        let fit = fit_with(points, self.estimate, middle, columns);
+        let fit = fit_with(&rows(points, columns), self.estimate, middle, columns, None);
         Fit {
             evidence: fit.evidence - penalty(points, columns),
             ..fit
@@ -110,11 +110,16 @@ impl Scale {
     /// Fit the shelf and up to two columns.
     pub(super) fn fit(&self, points: &[Point], columns: &[Column]) -> Fit {
         let mut best: Option<Fit> = None;
+        // Neighbours on the grid have nearly the same coefficients: each starts from the last one.
+        let mut last = None;
+        let rows = rows(points, columns);
         let mut weighted = Vec::with_capacity(SCATTER_GRID.len() * PLACE_SCATTER.len());
         for (power, trust) in SCATTER_GRID.iter().zip(&self.trust) {
             let scatter = (self.estimate * power.exp2()).max(self.floor);
             for (place_scatter, weight) in PLACE_SCATTER {
-                let candidate = fit_with(points, scatter, place_scatter, columns);
+                let start = last.map(|fit: Fit| [fit.shelf, fit.costs[0], fit.costs[1]]);
+                let candidate = fit_with(&rows, scatter, place_scatter, columns, start);
+                last = Some(candidate);
                 let evidence = candidate.evidence + trust + weight.ln();
                 weighted.push(evidence);
                 if best.is_none_or(|best| evidence > best.evidence) {
@@ -142,44 +147,86 @@ fn penalty(points: &[Point], columns: &[Column]) -> f64 {
     0.5 * columns.len() as f64 * (points.len().max(1) as f64).ln()
 }
 
-fn fit_with(points: &[Point], scatter: f64, place_scatter: f64, columns: &[Column]) -> Fit {
-    const ROUNDS: usize = 12;
-    /// Coefficients that move by less than this share of the scatter have settled.
-    const SETTLED: f64 = 0.01;
-    let variance = |point: &Point, level: f64| {
-        let share = if point.align >= FAR {
-            FAR_SCATTER
-        } else {
-            place_scatter
-        };
-        point.error.powi(2) + scatter.powi(2) + (share * level).powi(2)
-    };
-    let mut weights: Vec<f64> = vec![1.0; points.len()];
-    let mut beta = [0.0; 3];
-    for _ in 0..ROUNDS {
-        let before = beta;
-        beta = least_squares(points, &weights, columns);
-        for (i, point) in points.iter().enumerate() {
-            let level = level(&beta, columns, i);
-            let variance = variance(point, level);
-            let away = (point.value - level).powi(2) / variance;
-            weights[i] = (FREEDOM + 1.0) / (FREEDOM + away) / variance;
-        }
-        if beta
-            .iter()
-            .zip(before)
-            .all(|(new, old)| (new - old).abs() < SETTLED * scatter)
-        {
-            break;
-        }
+/// A line as the fit sees it.
+struct Row {
+    /// One for the shelf, then the columns, zero where there is none.
+    explains: [f64; 3],
+    value: f64,
+    /// Square of the known error.
+    error: f64,
+    far: bool,
+}
+
+impl Row {
+    fn level(&self, beta: &[f64; 3]) -> f64 {
+        let [shelf, first, second] = self.explains;
+        shelf * beta[0] + first * beta[1] + second * beta[2]
     }
-    let evidence = points
+
+    /// Variance at this level, and the square of the distance from it in units of that.
+    fn away(&self, beta: &[f64; 3], scatter: f64, place_scatter: f64) -> (f64, f64) {
+        let level = self.level(beta);
+        let share = if self.far { FAR_SCATTER } else { place_scatter };
+        let variance = self.error + scatter * scatter + (share * level) * (share * level);
+        let distance = self.value - level;
+        (variance, distance * distance / variance)
+    }
+}
+
+fn rows(points: &[Point], columns: &[Column]) -> Vec<Row> {
+    points
         .iter()
         .enumerate()
         .map(|(i, point)| {
-            let level = level(&beta, columns, i);
-            let variance = variance(point, level);
-            let away = (point.value - level).powi(2) / variance;
+            let mut explains = [1.0, 0.0, 0.0];
+            for (column, slot) in columns.iter().zip(&mut explains[1..]) {
+                *slot = column.values[i];
+            }
+            Row {
+                explains,
+                value: point.value,
+                error: point.error.powi(2),
+                far: point.align >= FAR,
+            }
+        })
+        .collect()
+}
+
+/// The best coefficients by reweighted least squares, from `start` or from equal weights on.
+fn fit_with(
+    rows: &[Row],
+    scatter: f64,
+    place_scatter: f64,
+    columns: &[Column],
+    start: Option<[f64; 3]>,
+) -> Fit {
+    const ROUNDS: usize = 12;
+    /// Coefficients that move by less than this share of the scatter have settled.
+    const SETTLED: f64 = 0.01;
+    let mut beta = start;
+    for _ in 0..ROUNDS {
+        let next = least_squares(rows, columns, |row| match &beta {
+            None => 1.0,
+            Some(beta) => {
+                let (variance, away) = row.away(beta, scatter, place_scatter);
+                (FREEDOM + 1.0) / (FREEDOM + away) / variance
+            }
+        });
+        let settled = beta.is_some_and(|before| {
+            next.iter()
+                .zip(before)
+                .all(|(new, old)| (new - old).abs() < SETTLED * scatter)
+        });
+        beta = Some(next);
+        if settled {
+            break;
+        }
+    }
+    let beta = beta.unwrap_or_default();
+    let evidence = rows
+        .iter()
+        .map(|row| {
+            let (variance, away) = row.away(&beta, scatter, place_scatter);
             -0.5 * variance.ln() - 0.5 * (FREEDOM + 1.0) * (1.0 + away / FREEDOM).ln()
         })
         .sum();
@@ -190,27 +237,18 @@ fn fit_with(points: &[Point], scatter: f64, place_scatter: f64, columns: &[Colum
     }
 }
 
-fn level(beta: &[f64; 3], columns: &[Column], i: usize) -> f64 {
-    beta[0]
-        + columns
-            .iter()
-            .zip(&beta[1..])
-            .map(|(column, cost)| column.values[i] * cost)
-            .sum::<f64>()
-}
-
 /// Weighted least squares under the sign conditions, by trying every subset of the columns.
-fn least_squares(points: &[Point], weights: &[f64], columns: &[Column]) -> [f64; 3] {
+fn least_squares(rows: &[Row], columns: &[Column], weight: impl Fn(&Row) -> f64) -> [f64; 3] {
     // Sums of products of the columns and the values; the last row and column are the values'.
     let mut sums = [[0.0f64; 4]; 4];
-    for (i, (point, weight)) in points.iter().zip(weights).enumerate() {
-        let mut row = [1.0, 0.0, 0.0, point.value];
-        for (column, slot) in columns.iter().zip(&mut row[1..3]) {
-            *slot = column.values[i];
-        }
+    for row in rows {
+        let weight = weight(row);
+        let [shelf, first, second] = row.explains;
+        let all = [shelf, first, second, row.value];
         for a in 0..4 {
+            let weighted = weight * all[a];
             for b in a..4 {
-                sums[a][b] += weight * row[a] * row[b];
+                sums[a][b] += weighted * all[b];
             }
         }
     }

@@ -42,7 +42,7 @@ const FALSE_DISCOVERIES: f64 = 0.05;
 const LEAST_CONTRAST: f64 = 5.0;
 
 /// A level whose bet stands below 1 to 10 after the first round will not win.
-const HOPELESS: f64 = -2.302_585_092_994_046;
+const HOPELESS: f64 = -std::f64::consts::LN_10;
 
 /// Places in a batch: the reads of one lie that far apart.
 const BATCH: usize = 16;

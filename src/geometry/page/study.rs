@@ -37,6 +37,10 @@ const CONFIRMING: f64 = 9.21;
 /// Pages are looked for up to here.
 const LARGEST: Bytes = Bytes::kib(64);
 
+/// Where neither the curve nor reads give a hint: one below the largest page, at which pages of twice
+/// the size still show, because every second shifted write straddles one of them.
+const FIRST_GUESS: Bytes = Bytes::kib(32);
+
 /// What the shift did at one size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Shift {
@@ -93,27 +97,29 @@ impl Study {
     /// The next size to be tested; `None` when the page is bracketed, or cannot be.
     pub fn next(&self) -> Option<Bytes> {
         let fits = |size: &Bytes| *size >= self.smallest && *size <= self.largest;
-        if self.tested.iter().any(|t| t.shift == Shift::Unclear) {
-            return None;
-        }
-        let slower = self.largest_with(Shift::Slower);
-        let same = self.smallest_same();
-        match (slower, same) {
-            (None, None) => self.first_guess().filter(fits),
-            (Some(size), None) => Some(Bytes(2 * size.get())).filter(fits),
-            (None, Some(size)) => Some(Bytes(size.get() / 2)).filter(fits),
-            (Some(_), Some(_)) => None,
-        }
+        let untested = |size: &Bytes| self.tested.iter().all(|t| t.size != *size);
+        let above = |size: Bytes| Some(Bytes(2 * size.get()));
+        let next = match (
+            self.largest_with(Shift::Slower),
+            self.largest_with(Shift::Unclear),
+            self.smallest_same(),
+        ) {
+            (None, None, None) => Some(self.first_guess()),
+            (Some(size), _, _) => above(size),
+            // Below a page some shifted writes straddle two, others none.
+            (None, Some(size), _) => above(size),
+            (None, None, Some(size)) => Some(Bytes(size.get() / 2)),
+        };
+        next.filter(fits).filter(untested)
     }
 
-    fn first_guess(&self) -> Option<Bytes> {
+    fn first_guess(&self) -> Bytes {
         let knee = self.knee.filter(|knee| knee.advantage > ENOUGH);
-        let guess = knee
-            .map(|knee| knee.page)
+        knee.map(|knee| knee.page)
             .or(self.read.bytes)
             // A knee at 96 KiB is one between two powers.
-            .map(|size| Bytes(size.get().next_power_of_two()))?;
-        Some(guess.min(LARGEST))
+            .map_or(FIRST_GUESS, |size| Bytes(size.get().next_power_of_two()))
+            .min(LARGEST)
     }
 
     fn largest_with(&self, shift: Shift) -> Option<Bytes> {
@@ -176,7 +182,11 @@ impl Study {
         // Where the size above is too long for one request, the curve has to say that much.
         let closed = self.smallest_same().is_some();
         let unclear = self.tested.iter().any(|t| t.shift == Shift::Unclear);
-        if unclear && self.read.verdict.is_told() && self.smallest_same() != self.read.bytes {
+        if page.is_none()
+            && unclear
+            && self.read.verdict.is_told()
+            && self.smallest_same() != self.read.bytes
+        {
             // Writes that scatter too much take nothing away from what reads show.
             let mut read = self.read;
             read.evidence.append(&mut evidence);
@@ -215,10 +225,9 @@ impl Study {
     /// The largest size at which the shift costs something, when nothing contradicts.
     fn bracketed(&self) -> Option<Bytes> {
         let page = self.largest_with(Shift::Slower)?;
-        let unclear = self.tested.iter().any(|t| t.shift == Shift::Unclear);
         let above = Bytes(2 * page.get());
         let closed = self.smallest_same() == Some(above) || above > self.largest;
-        (!unclear && closed).then_some(page)
+        closed.then_some(page)
     }
 
     fn knee_sentence(&self) -> String {
@@ -326,10 +335,50 @@ mod tests {
     }
 
     #[test]
-    fn no_knee_and_no_step_need_no_further_writes() {
-        let study = Study::new(&ladder(0), &Page::default(), Bytes(512), Bytes::kib(128));
-        assert_eq!(study.next(), None);
-        assert_eq!(study.finish().verdict, Verdict::NotVisible);
+    fn without_a_hint_all_sizes_below_a_first_guess_are_tried() {
+        let found = study(0, Bytes::kib(4), &Page::default());
+        assert_eq!(found.bytes, Some(Bytes::kib(4)), "{found:#?}");
+        assert_eq!(found.verdict, Verdict::Likely);
+        let none = study(0, Bytes(512), &Page::default());
+        assert_eq!((none.verdict, none.bytes), (Verdict::NotVisible, None));
+        assert!(none.evidence[0].contains("no knee"));
+    }
+
+    #[test]
+    fn a_page_too_long_for_twice_its_size_in_one_request_needs_a_knee() {
+        for (knee, told) in [(64, true), (0, false)] {
+            let largest = Bytes::kib(120);
+            let mut timed = ladder(knee);
+            timed.retain(|t| t.size <= largest);
+            timed.extend((0..9).map(|n| Timed {
+                size: Bytes::kib(96),
+                time: Duration::from_micros(500 + 40 * 96 + n),
+            }));
+            let mut study = Study::new(&timed, &Page::default(), Bytes(512), largest);
+            while let Some(size) = study.next() {
+                study.observe(size, &stick(Bytes::kib(64), size));
+            }
+            let found = study.finish();
+            assert_eq!(found.bytes.is_some(), told, "{found:#?}");
+            assert_eq!(found.verdict == Verdict::Likely, told);
+        }
+    }
+
+    #[test]
+    fn an_unclear_size_is_passed_by_upwards_only() {
+        let unclear = shifts(2e-3, 2.26e-3);
+        assert_eq!(Study::judge(&unclear).0, Shift::Unclear);
+        for (page, told) in [(64, true), (32, false)] {
+            let mut study = Study::new(&ladder(0), &Page::default(), Bytes(512), Bytes::kib(128));
+            while let Some(size) = study.next() {
+                match size == Bytes::kib(32) {
+                    true => study.observe(size, &unclear),
+                    false => study.observe(size, &stick(Bytes::kib(page), size)),
+                }
+            }
+            let found = study.finish();
+            assert_eq!(found.bytes, told.then_some(Bytes::kib(page)), "{found:#?}");
+        }
     }
 
     #[test]

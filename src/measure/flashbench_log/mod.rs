@@ -137,9 +137,7 @@ pub struct FindFatLine {
 
 /// A text without any flashbench result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "no flashbench results in it: give the output of 'flashbench -a', '-O' or '-f', or a samples file"
-)]
+#[error("no flashbench results in it: give the output of 'flashbench -a', '-O' or '-f',")]
 pub struct NoMeasurement;
 
 /// Read a text. It may be in any encoding and of any length.

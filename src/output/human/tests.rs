@@ -201,7 +201,7 @@ fn how_a_scan_ended_is_told() {
     for (stop, words) in [
         (StoppedBy::TimeLimit, "The time limit ended it."),
         (StoppedBy::Interrupted, "It was interrupted."),
-        (StoppedBy::IoError, "A failed read ended it."),
+        (StoppedBy::IoError, "A failed access ended it."),
         (StoppedBy::Futility, "More reads would not have told more."),
     ] {
         cut.cost.stopped_by = Some(stop);

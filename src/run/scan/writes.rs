@@ -280,10 +280,12 @@ impl<'a> Run<'a> {
             rng: &mut self.rng,
             progress: &mut |standing, cost| narrator.tell(standing, cost),
         };
+        let writes_before = meter.cost().writes;
         let (found, stop) = run(meter, &mut ground);
         match stop {
             Some(stop) => self.ended(name, stop),
-            None => self.drain(meter, name),
+            None if meter.cost().writes > writes_before => self.drain(meter, name),
+            None => {}
         }
         Some(found)
     }

@@ -42,11 +42,7 @@ pub fn run(
         may_confirm: true,
         within: Some(ground.territory.free()),
     });
-    let progress = &mut *ground.progress;
-    let stop = fresh::run(meter, &mut search, ground.rng, &mut |meter, inquiry| {
-        progress(&inquiry.standing(), meter.cost());
-    })
-    .err();
+    let stop = fresh::run(meter, &mut search, ground.rng, ground.progress).err();
     let mut found = search.finish(stop.as_ref());
     found.erase_block.evidence.insert(
         0,

@@ -18,8 +18,9 @@ const SHORTEST: Bytes = Bytes::mib(16);
 /// After so much without a single stall no more is written.
 const GIVE_UP: Bytes = Bytes::mib(64);
 
-/// Looked at after so many chunks each.
-const CHUNKS_PER_LOOK: u64 = 256;
+/// Looked at after so many chunks, and then after a quarter more each: few looks, and no more than a
+/// quarter is written in vain.
+const CHUNKS_PER_LOOK: usize = 256;
 
 /// What the stalls tell.
 #[derive(Clone, Debug, PartialEq)]
@@ -96,7 +97,8 @@ fn first_stretch(
     let mut pen = InOrder::begin(meter, stretch, ground.rng)?;
     loop {
         let before = series.len();
-        let end = chunks(&mut pen, chunk, CHUNKS_PER_LOOK, series);
+        let more = CHUNKS_PER_LOOK.max(before / 4) as u64;
+        let end = chunks(&mut pen, chunk, more, series);
         *comb = Comb::of(series, chunk, ground.facts, capacity);
         end?;
         let written = Bytes(series.len() as u64 * chunk.get());

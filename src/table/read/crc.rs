@@ -5,7 +5,7 @@
 const POLYNOMIAL: u32 = 0xedb8_8320;
 
 /// The sum over some bytes.
-pub(super) fn crc32(bytes: &[u8]) -> u32 {
+pub(in crate::table) fn crc32(bytes: &[u8]) -> u32 {
     let mut crc = Crc32::new();
     crc.update(bytes);
     crc.finish()

@@ -20,7 +20,7 @@ pub mod btrfs;
 mod bytes;
 pub mod contents;
 mod copies;
-mod crc;
+pub(super) mod crc;
 pub mod exfat;
 pub mod ext;
 pub mod f2fs;

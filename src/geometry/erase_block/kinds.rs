@@ -1,0 +1,209 @@
+//! Are all boundaries of a winner of one kind?
+//!
+//! Where every third boundary costs more than the others, the erase block is three times as large
+//! as what was found, and what was found is its sub-unit. Two tests look for that. The classes of
+//! boundaries (even and odd ones, the three residues modulo three) are compared with one another:
+//! that finds multiples of two and three whatever the noise. And the differences are looked at as
+//! heaps, which finds multiples that no class stands for (five, seven, or a grid that is no multiple
+//! at all), where the noise is small.
+
+use super::posterior::STEP_SPREAD;
+use crate::geometry::stats::{SuccessBet, mad_sigma, median};
+use rand::RngExt;
+use rand::rngs::Xoshiro256PlusPlus;
+
+/// ln 500: five comparisons of classes share an error of 1 %.
+const UNLIKE: f64 = 6.214_608_098_422_191;
+
+/// Two kinds of boundaries lie apart by at least so many deviations of one kind: the medians of the
+/// two parts of one heap, however it is cut, are that far apart once in some thousands of cases (a
+/// test counts them).
+const KINDS_APART: f64 = 3.0;
+
+/// And between them lies a gap of so many. In one heap such a gap, with enough on either side, is
+/// rarer still; a narrower one may be the tail of one heap.
+const CLEAR_GAP: f64 = 1.5;
+
+/// And each heap spreads no more than so many deviations of one kind: what is wider is made of reads
+/// that met something else. The scatter of a heap of 18 is known to a fifth.
+const TIGHT: f64 = 1.2;
+
+/// A second kind has at least one in so many of the boundaries, and at least [`FEWEST_OF_A_KIND`]:
+/// fewer are strays. A multiple of five leaves one in five, of which some show nothing.
+const SECOND_KIND: usize = 7;
+
+/// See [`SECOND_KIND`].
+const FEWEST_OF_A_KIND: usize = 5;
+
+/// Boundaries with less than this share of the usual cost show nothing: on public sticks one in ten
+/// does not.
+const SHOWS_NOTHING: f64 = 0.25;
+
+/// Boundaries that must be known before anything is confirmed: among 36 a second kind with one in
+/// five, the fewest that a multiple up to five leaves, has at least five in 87 of 100 cases.
+pub(super) const FEWEST_TEETH: usize = 36;
+
+/// The boundaries seen so far.
+#[derive(Default)]
+pub(super) struct Kinds {
+    /// All differences, in the order seen.
+    differences: Vec<f64>,
+    halves: Classes<2>,
+    thirds: Classes<3>,
+}
+
+/// Boundaries by the residue of their number, and bets that "a boundary of this class is the
+/// costliest of one from each class".
+struct Classes<const N: usize> {
+    bets: [SuccessBet; N],
+    /// Differences that wait for one of every other class.
+    waiting: [Vec<f64>; N],
+}
+
+impl<const N: usize> Default for Classes<N> {
+    fn default() -> Self {
+        Classes {
+            bets: [SuccessBet::new(1.0 / N as f64); N],
+            waiting: std::array::from_fn(|_| Vec::new()),
+        }
+    }
+}
+
+impl<const N: usize> Classes<N> {
+    fn push(&mut self, number: u64, difference: f64) {
+        let class = usize::try_from(number % N as u64).unwrap_or(0);
+        self.waiting[class].push(difference);
+    }
+
+    /// Compare one difference of every class at a time: in which class is the costliest?
+    fn compare(&mut self, rng: &mut Xoshiro256PlusPlus) {
+        while self.waiting.iter().all(|class| !class.is_empty()) {
+            let drawn: [f64; N] = std::array::from_fn(|n| self.waiting[n].remove(0));
+            let most = drawn.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let tied: Vec<usize> = (0..N).filter(|&n| drawn[n] == most).collect();
+            let winner = tied[rng.random_range(0..tied.len())];
+            for (n, bet) in self.bets.iter_mut().enumerate() {
+                bet.observe(n == winner);
+            }
+        }
+    }
+
+    fn differ(&self) -> bool {
+        self.bets.iter().any(|bet| bet.log_capital() >= UNLIKE)
+    }
+}
+
+impl Kinds {
+    /// A boundary, the `number`-th of the winner's grid, in seconds.
+    pub(super) fn push(&mut self, number: u64, difference: f64) {
+        self.halves.push(number, difference);
+        self.thirds.push(number, difference);
+        self.differences.push(difference);
+    }
+
+    /// Take the new ones into account.
+    pub(super) fn compare(&mut self, rng: &mut Xoshiro256PlusPlus) {
+        self.halves.compare(rng);
+        self.thirds.compare(rng);
+    }
+
+    /// All differences, in the order seen.
+    pub(super) fn differences(&self) -> &[f64] {
+        &self.differences
+    }
+
+    /// Whether the boundaries are of more than one kind: then a multiple is the erase block, and
+    /// this size at best its sub-unit. Told by classes that differ, or by two heaps that neither
+    /// noise nor the usual scatter of boundaries explains. `noise` is that of one difference.
+    pub(super) fn are_unlike(&self, noise: f64) -> bool {
+        self.halves.differ()
+            || self.thirds.differ()
+            || (self.differences.len() >= FEWEST_TEETH && are_two_heaps(&self.differences, noise))
+    }
+}
+
+fn are_two_heaps(differences: &[f64], noise: f64) -> bool {
+    let cost = median(differences);
+    let mut present: Vec<f64> = differences
+        .iter()
+        .copied()
+        .filter(|d| *d > SHOWS_NOTHING * cost)
+        .collect();
+    present.sort_by(f64::total_cmp);
+    let fewest = (present.len() / SECOND_KIND).max(FEWEST_OF_A_KIND);
+    // Where the widest gap is, with enough on either side.
+    let gap = |n: &usize| present[*n] - present[*n - 1];
+    let split = (fewest..(present.len() + 1).saturating_sub(fewest))
+        .max_by(|a, b| gap(a).total_cmp(&gap(b)));
+    split.is_some_and(|n| {
+        let (lower, upper) = present.split_at(n);
+        let deviation = |heap: &[f64]| noise.hypot(STEP_SPREAD * median(heap));
+        let is_tight = |heap: &[f64]| mad_sigma(heap) <= TIGHT * deviation(heap);
+        let one_kind = deviation(lower);
+        median(upper) - median(lower) > KINDS_APART * one_kind
+            && gap(&n) > CLEAR_GAP * one_kind
+            && is_tight(lower)
+            && is_tight(upper)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng;
+
+    fn normal(rng: &mut Xoshiro256PlusPlus) -> f64 {
+        (0..12).map(|_| rng.random::<f64>()).sum::<f64>() - 6.0
+    }
+
+    /// Boundaries of which every `period`-th costs 10, the others `cost`, with a noise of one.
+    fn kinds(period: u64, cost: f64, count: u64, seed: u64) -> Kinds {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let mut kinds = Kinds::default();
+        for number in 0..count {
+            let own = if number % period == 0 { 10.0 } else { cost };
+            kinds.push(number, own + normal(&mut rng));
+            kinds.compare(&mut rng);
+        }
+        kinds
+    }
+
+    #[test]
+    fn boundaries_of_one_kind_are_alike() {
+        let unlike = (0..200).filter(|&seed| kinds(1, 10.0, 60, seed).are_unlike(1.0));
+        assert!(unlike.count() <= 2);
+    }
+
+    #[test]
+    fn every_second_third_and_fifth_that_costs_more_is_seen() {
+        for period in [2, 3, 5] {
+            let seen = (0..100).filter(|&seed| kinds(period, 3.0, 100, seed).are_unlike(1.0));
+            assert!(seen.count() >= 95, "{period}");
+        }
+    }
+
+    /// What the constants claim of one heap of the fewest boundaries.
+    #[test]
+    fn one_heap_has_no_clear_gap() {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
+        let (mut gaps, mut apart) = (0, 0);
+        for _ in 0..20_000 {
+            let mut heap: Vec<f64> = (0..FEWEST_TEETH).map(|_| normal(&mut rng)).collect();
+            heap.sort_by(f64::total_cmp);
+            for n in FEWEST_OF_A_KIND..=FEWEST_TEETH - FEWEST_OF_A_KIND {
+                gaps += u32::from(heap[n] - heap[n - 1] > CLEAR_GAP);
+                apart += u32::from(median(&heap[n..]) - median(&heap[..n]) > KINDS_APART);
+            }
+        }
+        assert!(gaps <= 2 && apart <= 10, "{gaps} gaps, {apart} apart");
+    }
+
+    #[test]
+    fn a_few_strays_are_no_second_kind() {
+        let mut all = kinds(1, 10.0, 60, 1);
+        for number in [3, 17, 40] {
+            all.push(number, 30.0);
+        }
+        assert!(!all.are_unlike(1.0));
+    }
+}
