@@ -207,6 +207,59 @@ fn both_scripts_make_the_table_of_sfdisk_with_4096_byte_sectors() {
 }
 
 #[test]
+fn whatever_was_there_before_is_replaced() {
+    if !(need("sfdisk") && need("sgdisk") && need("parted") && need("mkfs.fat")) {
+        return;
+    }
+    let wish = with_table(TableKind::Gpt, &["64MiB:fat32:boot", "rest:ext4"]);
+    let plan = plan(CARD, Bytes::mib(4), &wish).unwrap();
+    let disk = Disk::new(LogicalBlock::B512);
+    disk.sfdisk(&sfdisk::render(&plan));
+    let wanted = disk.table();
+    let write = |at: u64| {
+        use std::os::unix::fs::FileExt;
+        let image = File::options().write(true).open(&disk.path).unwrap();
+        image.write_all_at(&[0xff; 16], at).unwrap();
+    };
+    let before: [(&str, &dyn Fn()); 5] = [
+        ("an MBR", &|| {
+            disk.sfdisk("label: dos\nstart=2048,size=2048,type=7\n")
+        }),
+        ("logical partitions", &|| {
+            disk.sfdisk(
+                "label: dos\nstart=10000,size=50000,type=5\nstart=12000,size=100,type=83\n",
+            );
+        }),
+        ("a damaged first GPT", &|| write(560)),
+        ("two damaged GPTs", &|| {
+            write(560);
+            write(CARD - 512 + 48);
+        }),
+        ("a file system", &|| {
+            let done = Command::new(common::tool("mkfs.fat").unwrap())
+                .args(["-F", "32", "-I"])
+                .arg(&disk.path)
+                .output()
+                .unwrap();
+            assert!(done.status.success());
+        }),
+    ];
+    for (what, prepare) in before {
+        prepare();
+        disk.shell(&sgdisk::render(&plan).unwrap());
+        assert_eq!(disk.table(), wanted, "sgdisk over {what}");
+        prepare();
+        disk.shell(&parted::render(&plan).unwrap());
+        let made = without_identifiers(disk.table());
+        assert_eq!(
+            made,
+            without_identifiers(wanted.clone()),
+            "parted over {what}"
+        );
+    }
+}
+
+#[test]
 fn names_survive_the_shell_and_both_tools() {
     if !(need("sfdisk") && need("sgdisk") && need("parted")) {
         return;
@@ -336,5 +389,40 @@ fn a_device_with_other_sectors_is_refused_by_the_script_itself() {
         );
         let nobody = Command::new("sh").arg(&file).output().unwrap();
         assert!(!nobody.status.success());
+    }
+}
+
+#[test]
+fn a_medium_of_another_size_is_refused_untouched() {
+    if !need("blockdev") {
+        return;
+    }
+    let plan = make(
+        LogicalBlock::B512,
+        TableKind::Gpt,
+        Bytes::mib(4),
+        Bytes::ZERO,
+    );
+    let disk = Disk::new(LogicalBlock::B512);
+    let image = File::options().write(true).open(&disk.path).unwrap();
+    image.set_len(CARD - 512).unwrap();
+    for script in [
+        sgdisk::render(&plan).unwrap(),
+        parted::render(&plan).unwrap(),
+    ] {
+        let file = disk.folder.path().join("script.sh");
+        std::fs::write(&file, script).unwrap();
+        let done = Command::new("sh")
+            .arg(&file)
+            .arg(&disk.path)
+            .output()
+            .unwrap();
+        assert_eq!(done.status.code(), Some(1));
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert!(
+            said.contains("does not have the 62333952 sectors"),
+            "{said}"
+        );
+        assert_eq!(std::fs::metadata(&disk.path).unwrap().len(), CARD - 512);
     }
 }

@@ -294,7 +294,7 @@ fn survive(bytes: Vec<u8>, block: LogicalBlock) -> Vec<u8> {
 #[test]
 fn changed_devices_are_read_to_the_end() {
     let (most, limit) = if common::full() {
-        (1_000_000, Duration::from_secs(300))
+        (10_000_000, Duration::from_secs(600))
     } else {
         (600, Duration::from_secs(20))
     };
@@ -342,7 +342,7 @@ fn changed_devices_are_read_to_the_end() {
 #[test]
 fn changed_sectors_are_parsed_or_refused() {
     let (most, limit) = if common::full() {
-        (10_000_000, Duration::from_secs(300))
+        (10_000_000, Duration::from_secs(600))
     } else {
         (100_000, Duration::from_secs(10))
     };

@@ -53,10 +53,12 @@ pub(super) fn head(layout: &Layout, tool: &str, text: &mut String) {
     }
 }
 
-/// The device, and whether it is the one: sectors of another size would put everything elsewhere.
+/// The device, and whether it is the one: sectors of another size would put everything elsewhere, and
+/// another size means that it is another medium.
 /// Names are UTF-8 whatever the locale of the user.
 pub(super) fn device(layout: &Layout, text: &mut String) {
     let block = layout.logical_block.bytes().get();
+    let sectors = layout.capacity;
     let _ = write!(
         text,
         "set -eu\n\
@@ -64,6 +66,11 @@ pub(super) fn device(layout: &Layout, text: &mut String) {
          device=${{1:?name the device}}\n\
          if [ -b \"$device\" ] && [ \"$(blockdev --getss \"$device\")\" != {block} ]; then\n    \
          echo \"$device does not have sectors of {block} bytes\" >&2\n    \
+         exit 1\n\
+         fi\n\
+         size=$(blockdev --getsize64 \"$device\" 2>/dev/null || stat -Lc %s \"$device\")\n\
+         if [ $((size / {block})) -ne {sectors} ]; then\n    \
+         echo \"$device does not have the {sectors} sectors that this script was made for\" >&2\n    \
          exit 1\n\
          fi\n"
     );

@@ -36,6 +36,7 @@ pub fn render(layout: &Layout) -> Result<String, OnlyGpt> {
         }
     }
     device(layout, &mut text);
+    forget(layout, &mut text);
     let mut words = vec!["--clear".to_owned(), "--set-alignment=1".to_owned()];
     if let Some(shape) = layout.gpt.filter(|shape| shape.entries != STANDARD_ENTRIES) {
         words.push(format!("--resize-table={}", shape.entries));
@@ -51,6 +52,23 @@ pub fn render(layout: &Layout) -> Result<String, OnlyGpt> {
     }
     text += " \\\n    \"$device\"\n";
     Ok(text)
+}
+
+/// Zero what sgdisk would read as a table: it refuses to go on over an MBR, a FAT or two damaged
+/// headers. Its own `--zap-all` also zeroes the boot code and 128 entries, among which a loader may
+/// lie.
+fn forget(layout: &Layout, text: &mut String) {
+    let block = layout.logical_block.bytes().get();
+    let last = layout.capacity.get().saturating_sub(1);
+    comment(
+        text,
+        "forget the old table: its MBR entries, and the first and the last GPT header",
+    );
+    for (unit, from, count) in [(1, 446, 66), (block, 1, 1), (block, last, 1)] {
+        *text += &format!(
+            "dd if=/dev/zero of=\"$device\" bs={unit} seek={from} count={count} conv=notrunc status=none\n"
+        );
+    }
 }
 
 fn of_partition(number: usize, partition: &Partition) -> Vec<String> {
