@@ -283,7 +283,7 @@ impl Paced {
             let _ = writeln!(trace, "{kind} {at} {length} {model} {real}");
         }
         result.map_err(|error| match error {
-            AccessError::Io { .. } => Errno::EIO,
+            AccessError::Io { .. } | AccessError::NotSaved { .. } => Errno::EIO,
             AccessError::Gone { .. } => Errno::ENODEV,
             AccessError::Unaligned { .. } => Errno::EINVAL,
             AccessError::NotSaved { .. } => Errno::ENOSPC,

@@ -91,13 +91,29 @@ pub enum Command {
     ///
     /// Start and end of every partition are placed on the erase-block grid. The grid comes from a
     /// scan of DEVICE done now, from the report of an earlier one, or from your own numbers.
-    /// Prints what was found, the layout with every gap explained, and a script for sfdisk; writes
-    /// nothing to any device.
+    /// Prints what was found, the layout with every gap explained, the commands that make the file
+    /// systems so that their data lies on the grid too, which file systems suit the stick, and a script
+    /// for sfdisk; writes nothing to any device.
     #[command(after_help = "Examples:
   sudo flashfit plan /dev/sdX --fs exfat
   flashfit plan --report stick.json --partition 256MiB:fat32:BOOT --partition rest:ext4
+  flashfit plan --report stick.json --use data --format mkfs
   flashfit plan --capacity 31914983424B --erase-block 8MiB --format sfdisk")]
     Plan(Box<PlanArgs>),
+    /// Check whether the partitions on a device fit it. Writes nothing
+    ///
+    /// Reads the partition table (MBR or GPT, both copies) and the first sectors of every file
+    /// system, and says for each partition whether it lies on the erase-block grid. Where the file
+    /// system is known its data area decides, not the start of the partition. Says what it costs
+    /// when it does not, names the nearest good starts, and tells what contradicts what: copies that
+    /// differ, partitions that overlap or pass the end, remains of former tables and file systems.
+    ///
+    /// Without --report and --erase-block the grid is what the card or the kernel reports; when they
+    /// report nothing, it is a precaution by capacity.
+    #[command(after_help = "Examples:
+  sudo flashfit check /dev/sdX --report stick.json
+  flashfit check card.img --erase-block 4MiB --json")]
+    Check(CheckArgs),
     /// Write a partition table that fits, after saving what is there
     ///
     /// The layout is made as plan makes it, from a scan done now, from a saved report, from your own
@@ -324,6 +340,56 @@ impl PlanArgs {
     }
 }
 
+/// Options of `check`.
+#[derive(Clone, Debug, PartialEq, Eq, Args)]
+pub struct CheckArgs {
+    /// Block device, image file, or sim:NAME
+    pub device: String,
+    /// Take the grid from FILE, which scan --report or analyze --report wrote
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// Erase block of the device; need not be a power of two
+    #[arg(long, value_name = "SIZE", conflicts_with = "report", value_parser = values::positive_size)]
+    erase_block: Option<Size>,
+    /// Where the first erase-block boundary lies, when it is not at the start of the device
+    #[arg(long, value_name = "SIZE", requires = "erase_block", conflicts_with = "report",
+        value_parser = values::size)]
+    phase: Option<Size>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Where `check` takes the grid from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckGeometry<'a> {
+    /// What card or kernel report, else a precaution.
+    Reported,
+    /// A saved report.
+    Report(&'a Path),
+    /// Numbers given by hand.
+    Given {
+        /// The erase block.
+        erase_block: Size,
+        /// Its first boundary, when given.
+        phase: Option<Size>,
+    },
+}
+
+impl CheckArgs {
+    /// Where the grid comes from.
+    pub fn geometry(&self) -> CheckGeometry<'_> {
+        match (&self.report, self.erase_block) {
+            (Some(report), _) => CheckGeometry::Report(report),
+            (None, Some(erase_block)) => CheckGeometry::Given {
+                erase_block,
+                phase: self.phase,
+            },
+            (None, None) => CheckGeometry::Reported,
+        }
+    }
+}
+
 /// What a layout shall contain.
 #[derive(Clone, Debug, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Layout")]
@@ -341,6 +407,18 @@ pub struct IntentArgs {
     #[arg(long, value_name = "FS", conflicts_with = "partitions",
         value_parser = PossibleValuesParser::new(FILE_SYSTEMS))]
     pub fs: Option<String>,
+    /// What the medium is for; picks the file system when neither --fs nor --partition is given
+    ///
+    /// The layout then says which file systems suit this stick and which do not, with the reasons:
+    /// a stick keeps only so many erase blocks open, and each file system writes in so many places.
+    #[arg(long = "use", value_name = "PURPOSE", value_enum)]
+    pub purpose: Option<Purpose>,
+    /// Whether FATs go into the special area that some sticks have at their start
+    ///
+    /// auto takes an area that a report found, when FAT or exFAT has room in it and its data area
+    /// still lies on the grid. Such a partition starts off the grid on purpose.
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = FatArea::Auto)]
+    pub fat_area: FatArea,
     /// Place partitions on multiples of this size instead of what the geometry suggests
     #[arg(long, value_name = "SIZE", value_parser = values::positive_size)]
     pub align: Option<Size>,
@@ -353,6 +431,10 @@ pub struct IntentArgs {
     /// Use no more than this much of the device
     #[arg(long, value_name = "SIZE", value_parser = values::positive_size)]
     pub max_size: Option<Size>,
+    /// The board that boots from it: leaves its loader alone, and takes table and first partition
+    /// that its ROM understands
+    #[arg(long, value_name = "BOARD", value_enum, default_value_t = BootChoice::Generic)]
+    pub boot: BootChoice,
     /// Disk identifier: random, keep (the present one), 0x and eight hex digits for MBR, or a UUID for GPT
     #[arg(long, value_name = "ID", default_value = "random")]
     pub disk_id: String,
@@ -375,6 +457,52 @@ pub enum TableChoice {
     Gpt,
 }
 
+/// What a medium is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Purpose {
+    /// Cameras and other devices: what cards of this size come with
+    Camera,
+    /// Files that travel between computers
+    Data,
+    /// The root file system of Linux
+    LinuxRoot,
+    /// Read by firmware and boot loaders
+    Boot,
+}
+
+/// Whether FATs go into a special area.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FatArea {
+    /// When one was found that suits and has the room
+    Auto,
+    /// Always, else refuse; without a report where such areas usually are
+    Use,
+    /// Never
+    Ignore,
+}
+
+/// Boards with wishes of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BootChoice {
+    /// None: data media, and PCs
+    Generic,
+    /// Raspberry Pi up to 3: MBR, FAT32 first
+    RaspberryPi,
+    /// Raspberry Pi 4 and later: FAT first
+    #[value(name = "raspberry-pi-4")]
+    RaspberryPi4,
+    /// Allwinner: loader at 8 KiB; a GPT has 56 entries
+    Allwinner,
+    /// Rockchip: loaders from 32 KiB to 16 MiB; GPT
+    Rockchip,
+    /// NXP i.MX 6 and 7: loader at 1 KiB; MBR
+    Imx6,
+    /// NXP i.MX 8 and 9: loader from 32 KiB to 8 MiB
+    Imx8,
+    /// TI AM335x: loaders from 128 KiB to 4 MiB; FAT first
+    Am335x,
+}
+
 /// What `plan` prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
@@ -384,6 +512,12 @@ pub enum Format {
     Json,
     /// The script for sfdisk alone, in sectors
     Sfdisk,
+    /// The commands that make the file systems, with every parameter fitted to the grid
+    Mkfs,
+    /// A shell script for sgdisk; GPT only
+    Sgdisk,
+    /// A shell script for parted, as far as its commands reach
+    Parted,
 }
 
 /// Shells with completions.

@@ -89,7 +89,7 @@ impl ExitCode {
                  device in again."
             }
             ExitCode::OffGrid => {
-                "A check found something off the grid or inconsistent; not used by this version."
+                "check found something off the grid or inconsistent; what it is stands on stdout."
             }
             ExitCode::Interrupted => "Interrupted. What was known until then is reported.",
         }

@@ -15,10 +15,15 @@
 //!    is read only in [`run`] and the terminal.
 //! 3. Reading and writing are two traits: [`device::ReadDevice`] and [`device::Device`].
 //! 4. [`geometry`], [`plan`] and [`output`] are pure: same samples and seed, same answer.
-//! 5. stdout carries results only; prompts, progress and warnings go to stderr. Libraries never
+//! 5. No byte of a table reaches a device before its old content is on a disk (fsynced) and a
+//!    rehearsal (render, read back, compare with the layout) has passed: [`table::BackedUp`] is made
+//!    from nothing else.
+//! 6. stdout carries results only; prompts, progress and warnings go to stderr. Libraries never
 //!    print.
-//! 6. No bare integer crosses a module boundary as a size or address. Rounding divides; it never
+//! 7. No bare integer crosses a module boundary as a size or address. Rounding divides; it never
 //!    masks.
+//! 8. `--yes` is no flag that is passed around: it is a [`wizard::Ask`] that consents. A dry run opens
+//!    the device read-only.
 
 pub mod cli;
 pub mod device;

@@ -127,7 +127,7 @@ fn exchange_media_get_an_mbr_and_linux_disks_a_gpt() {
     assert_eq!(table(&["256MiB:fat32", "rest:ext4"]), TableKind::Mbr);
     assert_eq!(table(&["rest:ext4"]), TableKind::Gpt);
     assert_eq!(table(&["1GiB:swap", "rest:btrfs"]), TableKind::Gpt);
-    let five = ["8MiB:fat32", "8MiB", "8MiB", "8MiB", "rest"];
+    let five = ["8MiB:fat16", "8MiB", "8MiB", "8MiB", "rest"];
     assert_eq!(table(&five), TableKind::Gpt);
 }
 
@@ -292,7 +292,7 @@ fn the_same_seed_gives_the_same_layout_and_entropy_another() {
 
 #[test]
 fn an_alignment_off_the_erase_block_is_followed_and_warned_about() {
-    let mut wish = with_table(TableKind::Mbr, &["rest:exfat"]);
+    let mut wish = with_table(TableKind::Mbr, &["rest:ext4"]);
     wish.align = Some("192KiB".parse().unwrap());
     let plan = plan(16_012_804_096, Bytes::mib(4), &wish).unwrap();
     // The first multiple of 192 KiB from 1 MiB on.

@@ -301,7 +301,10 @@ fn options_that_contradict_the_device_are_usage_errors() {
             "both ask for 'rest'",
         ),
         (&["--disk-id", "0x123"], "is no disk identifier"),
-        (&["--disk-id", "keep"], "does not read the present table"),
+        (
+            &["--disk-id", "keep"],
+            "without a device there is no identifier to keep",
+        ),
         (
             &["--disk-id", "0x12345678", "--table", "gpt"],
             "belongs to an MBR table",

@@ -3,12 +3,16 @@
 // Helpers of a test may fail as the tests themselves may.
 #![allow(clippy::unwrap_used)]
 
+mod common;
 #[path = "plan_support/mod.rs"]
 mod plan_support;
 
-use flashfit::output::{layout_json, layout_text};
+use flashfit::output::{layout_json, layout_text, parted, sgdisk};
+use flashfit::plan::boot::{Board, FirstWish};
+use flashfit::plan::filesystem::{Format, Inside};
 use flashfit::plan::intent::TableChoice;
 use flashfit::plan::intent::{Intent, KeepOut, PartitionIntent, PartitionSize};
+use flashfit::plan::layout::AlignedBy;
 use flashfit::plan::{FileSystem, Medium, PlanError, TableKind, alignment_of, layout};
 use flashfit::units::{Bytes, LogicalBlock, MIB, Size};
 use plan_support::*;
@@ -39,7 +43,10 @@ fn any_partition() -> impl Strategy<Value = String> {
     (
         0u8..4,
         1u64..3_000_000,
-        prop::sample::select(vec!["none", "fat32", "exfat", "ext4", "swap"]),
+        prop::sample::select(vec![
+            "none", "none", "fat16", "fat32", "exfat", "exfat", "ext4", "f2fs", "btrfs", "xfs",
+            "ntfs", "swap",
+        ]),
     )
         .prop_map(|(kind, size, fs)| match kind {
             0 => format!("{size}s:{fs}"),
@@ -71,26 +78,36 @@ fn any_intent() -> impl Strategy<Value = Intent> {
             TableChoice::Kind(TableKind::Gpt),
         ]),
         prop::option::of(prop::sample::select(vec![192u64, 1024, 4096, 6144])),
+        prop_oneof![
+            2 => Just(Board::Generic),
+            1 => prop::sample::select(Board::ALL.to_vec()),
+        ],
     )
-        .prop_map(|(mut sizes, rest, keep_out, reserve, max, table, align)| {
-            if let Some(index) = rest {
-                sizes.insert(index.min(sizes.len()), "rest:exfat".to_owned());
-            }
-            let sizes: Vec<&str> = sizes.iter().map(String::as_str).collect();
-            Intent {
-                keep_out,
-                reserve_end: reserve.map(|n| Size::Bytes(Bytes(n))),
-                max_size: max.map(|n| Size::Bytes(Bytes(n))),
-                table,
-                align: align.map(|n| Size::Bytes(Bytes::kib(n))),
-                ..intent(&sizes)
-            }
-        })
+        .prop_map(
+            |(mut sizes, rest, keep_out, reserve, max, table, align, boot)| {
+                if boot.wishes().first != FirstWish::Any && sizes.len() < 4 {
+                    sizes.insert(0, "64MiB:fat32".to_owned());
+                }
+                if let Some(index) = rest {
+                    sizes.insert(index.min(sizes.len()), "rest:exfat".to_owned());
+                }
+                let sizes: Vec<&str> = sizes.iter().map(String::as_str).collect();
+                Intent {
+                    keep_out,
+                    reserve_end: reserve.map(|n| Size::Bytes(Bytes(n))),
+                    max_size: max.map(|n| Size::Bytes(Bytes(n))),
+                    table,
+                    boot,
+                    align: align.map(|n| Size::Bytes(Bytes::kib(n))),
+                    ..intent(&sizes)
+                }
+            },
+        )
 }
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 3000,
+        cases: if common::full() { 100_000 } else { 3000 },
         rng_seed: prop::test_runner::RngSeed::Fixed(20_130_402),
         failure_persistence: None,
         ..ProptestConfig::default()
@@ -129,13 +146,28 @@ proptest! {
         let mut last_end = 0;
         for p in &plan.partitions {
             let (from, to) = (p.first.get() * unit, p.end().get() * unit);
-            prop_assert_eq!((from - phase.get()) % grain.get(), 0, "start");
+            match &p.aligned_by {
+                AlignedBy::Start => {
+                    prop_assert_eq!((from - phase.get()) % grain.get(), 0, "start");
+                }
+                AlignedBy::DataArea { reason } => {
+                    prop_assert!(!reason.is_empty());
+                    let inside = p.format.as_ref().map(|format| &format.inside);
+                    prop_assert!(matches!(inside, Some(Inside::OnGrid(_))), "{:?}", p);
+                }
+            }
+            if let Some(Format { inside: Inside::OnGrid(offset), .. }) = &p.format {
+                let data = from + offset.get();
+                prop_assert_eq!((data - phase.get()) % size_unit.get(), 0, "data area");
+                prop_assert!(data < to, "data area");
+            }
             prop_assert_eq!((to - phase.get()) % size_unit.get(), 0, "end");
             prop_assert!(from >= MIB && from < to && from >= last_end);
             prop_assert!(p.end().get() <= sectors);
             if plan.table == TableKind::Gpt {
-                let tail = if unit == 512 { 33 } else { 5 };
-                prop_assert!(p.end().get() <= sectors - tail);
+                let shape = plan.gpt.unwrap();
+                prop_assert!(p.end() <= shape.backup_array_lba);
+                prop_assert!(p.first >= shape.room(block).first);
             } else {
                 prop_assert!(p.end().get() <= u64::from(u32::MAX));
             }
@@ -150,14 +182,37 @@ proptest! {
                     prop_assert!(to <= a.get() || from >= b.get(), "keep-out");
                 }
             }
+            for loader in wish.boot.wishes().loaders {
+                prop_assert!(to <= loader.from.get() || from >= loader.to.get(), "loader");
+            }
             last_end = to;
             pieces.push((p.first.get(), p.end().get()));
         }
+        match plan.gpt {
+            Some(shape) => {
+                prop_assert_eq!(plan.table, TableKind::Gpt);
+                for owned in shape.owned(block, plan.capacity) {
+                    prop_assert!(!plan.keep_out.iter().any(|kept| kept.range.overlaps(owned)));
+                }
+                // Only a board whose loader lies there makes it shorter.
+                prop_assert!(shape.entries == 128 || wish.boot == Board::Allwinner);
+                prop_assert!(sgdisk::render(&plan).is_ok());
+            }
+            None => prop_assert_eq!(plan.table, TableKind::Mbr),
+        }
+        prop_assert!(parted::render(&plan).is_ok() || wish.boot == Board::Allwinner);
         for (index, p) in wish.partitions.iter().enumerate() {
             if let PartitionSize::Exact(size) = p.size {
                 let asked = size.in_bytes(block).unwrap().get();
                 let given = plan.partitions[index].sectors.get() * unit;
-                prop_assert_eq!(given, asked.div_ceil(size_unit.get()) * size_unit.get());
+                let least = asked.div_ceil(size_unit.get()) * size_unit.get();
+                if p.filesystem.is_linux_only() && p.filesystem != FileSystem::Btrfs
+                    && p.filesystem != FileSystem::F2fs || p.filesystem == FileSystem::None {
+                    prop_assert_eq!(given, least);
+                } else {
+                    // The file system may move the start, and then the partition gets more.
+                    prop_assert!(given >= asked, "{given} of {asked}");
+                }
             }
         }
         pieces.extend(plan.gaps.iter().map(|gap| (gap.from.get(), gap.to.get())));
@@ -193,4 +248,29 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn most_random_wishes_lead_to_a_layout() {
+    use proptest::strategy::ValueTree;
+    let mut runner = prop::test_runner::TestRunner::deterministic();
+    let mut some = |_| {
+        let medium = any_medium().new_tree(&mut runner).unwrap().current();
+        let (erase_block, _) = any_erase_block().new_tree(&mut runner).unwrap().current();
+        let wish = any_intent().new_tree(&mut runner).unwrap().current();
+        let facts = facts(medium.capacity.get(), medium.logical_block);
+        let choice = alignment_of(erase_block, Bytes::ZERO, &facts).unwrap();
+        layout(&medium, &choice, &wish, ENTROPY)
+    };
+    let made = (0..400).filter_map(|n| some(n).ok()).collect::<Vec<_>>();
+    let off_grid = made.iter().flat_map(|plan| &plan.partitions);
+    let off_grid = off_grid
+        .filter(|p| p.aligned_by != AlignedBy::Start)
+        .count();
+    // Else the rules above were hardly tried.
+    assert!(
+        made.len() > 80 && off_grid > 40,
+        "{} {off_grid}",
+        made.len()
+    );
 }

@@ -217,7 +217,7 @@ fn matrix(block: LogicalBlock) {
             for phase in [0, phase] {
                 for table in [TableKind::Mbr, TableKind::Gpt] {
                     let wishes = [
-                        "100MiB:fat32:BOOT",
+                        "300MiB:fat32:BOOT",
                         "513MiB:swap:swap",
                         "rest:ext4:data",
                         "64MiB:exfat:X",
@@ -301,7 +301,9 @@ fn starts_below_1_mib_are_taken_literally() {
             &["rest:fat32"],
         );
         let end = plan.partitions[0].end().get();
-        // The file allocation table in front of the grid, its data area on it.
+        // The file allocation table in front of the grid, its data area on it; other parameters than
+        // the plan chose.
+        plan.partitions[0].format = None;
         plan.partitions[0].first = Lba(256);
         plan.partitions[0].sectors = Sectors(end - 256);
         plan.partitions[0].aligned_by = AlignedBy::DataArea {

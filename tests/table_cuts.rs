@@ -10,6 +10,8 @@ use flashfit::device::memory::MemoryDevice;
 use flashfit::device::wrappers::{AccessKind, Fault, FaultInjector, Recorder};
 use flashfit::device::{AccessError, ReadDevice};
 use flashfit::plan::TableKind;
+use flashfit::table::check::{Measure, check};
+use flashfit::table::read::contents;
 use flashfit::table::restore::{self, State};
 use flashfit::table::{self, BackedUp, Backup, Identity, Part, Prepared, Undone, WriteError};
 use flashfit::units::{ByteRange, Bytes, Lba, LogicalBlock, Sectors};
@@ -53,13 +55,24 @@ fn accesses(device: &MemoryDevice, prepared: &Prepared) -> u64 {
 
 #[test]
 fn a_cut_anywhere_leaves_the_old_table_or_the_new_or_none_and_restore_undoes_it() {
+    let measure = Measure {
+        choice: grid(Bytes::mib(4), Bytes::ZERO),
+        page: None,
+        is_image: true,
+        alignment_offset: None,
+    };
     for block in BLOCKS {
         for old in ALL_OLD {
             let before = device(block, old);
             let old_table = seen(&before);
+            let old_contents = contents(&mut before.clone()).unwrap();
+            let places = old_contents.partitions.iter().map(|p| p.range);
+            let old_places: Vec<ByteRange> = places.collect();
             for table in TABLES {
                 let new = layout(&before, table, "new", &NEW);
                 let (prepared, backup) = prepare(&mut before.clone(), &new);
+                let places = |p| new.byte_range(p);
+                let new_places: Vec<ByteRange> = new.partitions.iter().map(places).collect();
                 let mut states = [0; 3];
                 let mut last = None;
                 for cut in 0..=accesses(&before, &prepared) {
@@ -70,6 +83,19 @@ fn a_cut_anywhere_leaves_the_old_table_or_the_new_or_none_and_restore_undoes_it(
                         continue;
                     }
                     last = Some(after.clone());
+                    let ours = contents(&mut after.clone()).unwrap();
+                    let places: Vec<ByteRange> = ours.partitions.iter().map(|p| p.range).collect();
+                    assert!(
+                        places.is_empty() || places == old_places || places == new_places,
+                        "{block:?} {old:?} -> {table}, cut after {cut}: {places:?}"
+                    );
+                    if seen(&after).is_none() && old_table.is_some() {
+                        let checked = check(&ours, &measure);
+                        assert!(
+                            !checked.is_consistent(),
+                            "{block:?} {old:?} -> {table}, cut after {cut}: called consistent"
+                        );
+                    }
                     let case = format!("{block:?} {old:?} -> {table}, cut after {cut}");
                     match seen(&after) {
                         None => states[0] += 1,

@@ -216,11 +216,9 @@ fn consent_is_kept_as_typed() {
 
 #[test]
 fn commands_that_this_version_lacks_are_not_offered() {
-    for line in ["wizard"] {
-        refused(
-            line,
-            ErrorKind::InvalidSubcommand,
-            "unrecognized subcommand",
-        );
-    }
+    refused(
+        "wizard",
+        ErrorKind::InvalidSubcommand,
+        "unrecognized subcommand",
+    );
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The options that say what a layout shall contain: a saved layout says it already.
-pub(super) const INTENT: [&str; 10] = [
+pub(super) const INTENT: [&str; 11] = [
     "table",
     "partitions",
     "fs",
@@ -15,6 +15,7 @@ pub(super) const INTENT: [&str; 10] = [
     "keep_out",
     "reserve_end",
     "max_size",
+    "boot",
     "disk_id",
     "id_seed",
     "require_measured",

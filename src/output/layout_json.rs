@@ -5,6 +5,8 @@
 //! (see [`Layout::check`]): a layout from a file is written to a disk.
 
 use crate::plan::alignment::AlignmentChoice;
+use crate::plan::filesystem::advice::Advice;
+use crate::plan::filesystem::{Format, Inside, Parameters};
 use crate::plan::gpt_shape::{GptShape, STANDARD_ENTRIES};
 use crate::plan::layout::{
     AlignedBy, Gap, GapKind, KeptOut, Layout, LayoutFault, Partition, Warning,
@@ -101,6 +103,8 @@ struct File {
     warnings: Vec<Note>,
     #[serde(default)]
     mkfs: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    advice: Option<Advice>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -141,10 +145,55 @@ struct Entry {
     #[serde(default = "start")]
     aligned_by: String,
     aligned_by_reason: Option<String>,
+    /// What mkfs is told; absent when the file system has no parameters or they are not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    format: Option<Made>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    alternative: Option<String>,
     #[serde(default)]
     bootable: bool,
     #[serde(default)]
     attributes: u64,
+}
+
+/// How a file system is made.
+#[derive(Serialize, Deserialize)]
+struct Made {
+    parameters: Parameters,
+    /// The place, counted from the start of the partition, that lies on the grid; `null` when only
+    /// the start does.
+    data_offset_bytes: Option<Bytes>,
+    start_only_reason: Option<String>,
+    #[serde(default)]
+    mount: String,
+}
+
+impl From<&Format> for Made {
+    fn from(format: &Format) -> Made {
+        let (data_offset_bytes, start_only_reason) = match &format.inside {
+            Inside::OnGrid(offset) => (Some(*offset), None),
+            Inside::StartOnly(why) => (None, Some(why.clone())),
+        };
+        Made {
+            parameters: format.parameters.clone(),
+            data_offset_bytes,
+            start_only_reason,
+            mount: format.mount.clone(),
+        }
+    }
+}
+
+impl From<Made> for Format {
+    fn from(made: Made) -> Format {
+        Format {
+            parameters: made.parameters,
+            inside: match made.data_offset_bytes {
+                Some(offset) => Inside::OnGrid(offset),
+                None => Inside::StartOnly(made.start_only_reason.unwrap_or_default()),
+            },
+            mount: made.mount,
+        }
+    }
 }
 
 fn no_file_system() -> String {
@@ -235,6 +284,7 @@ impl From<&Layout> for File {
                 })
                 .collect(),
             mkfs: layout.mkfs.clone(),
+            advice: layout.advice.clone(),
         }
     }
 }
@@ -255,6 +305,8 @@ fn entry((index, partition): (usize, &Partition)) -> Entry {
         label: partition.label.clone(),
         aligned_by: aligned_by.to_owned(),
         aligned_by_reason,
+        format: partition.format.as_ref().map(Made::from),
+        alternative: partition.alternative.clone(),
         bootable: partition.bootable,
         attributes: partition.attributes,
     }
@@ -328,6 +380,7 @@ impl File {
                 })
                 .collect(),
             mkfs: self.mkfs,
+            advice: self.advice,
         })
     }
 }
@@ -369,6 +422,12 @@ impl Entry {
                 ));
             }
         };
+        if aligned_by != AlignedBy::Start && self.format.is_none() {
+            return Err(wrong(
+                "partitions.format",
+                "the partition is aligned by its data area, and the file does not tell where that is",
+            ));
+        }
         Ok(Partition {
             first: self.first_lba,
             sectors: self.sectors,
@@ -380,6 +439,8 @@ impl Entry {
                 .transpose()?,
             filesystem: field("partitions.filesystem", &self.filesystem)?,
             label: self.label,
+            format: self.format.map(Format::from),
+            alternative: self.alternative,
             aligned_by,
             bootable: self.bootable,
             attributes: self.attributes,

@@ -1,6 +1,8 @@
 //! A layout for people: a picture, a table, and every gap explained. ASCII only, so that it reads
 //! the same over a serial line.
 
+use crate::plan::filesystem::advice::{Advice, Suits};
+use crate::plan::filesystem::{Format, Inside};
 use crate::plan::layout::{AlignedBy, GapKind, Layout, Partition};
 use crate::plan::types::type_name;
 use crate::units::{Bytes, Lba, MIB};
@@ -171,6 +173,37 @@ fn table(layout: &Layout, text: &mut String) {
                 ascii(reason)
             );
         }
+        if let Some(format) = &partition.format {
+            inside(layout, index + 1, partition, format, text);
+        }
+        if let Some(other) = &partition.alternative {
+            let _ = writeln!(text, "  {}: or {}", index + 1, ascii(other));
+        }
+    }
+}
+
+/// What of a file system lies on the grid, and how to mount it.
+fn inside(
+    layout: &Layout,
+    number: usize,
+    partition: &Partition,
+    format: &Format,
+    text: &mut String,
+) {
+    if let Inside::OnGrid(offset) = &format.inside
+        && *offset != Bytes::ZERO
+    {
+        let start = layout.byte_range(partition).from;
+        let place = Bytes(start.get().saturating_add(offset.get()));
+        let _ = writeln!(
+            text,
+            "  {number}: {} data area at {}, on the grid",
+            partition.filesystem,
+            mib(place)
+        );
+    }
+    if !format.mount.is_empty() {
+        let _ = writeln!(text, "  {number}: mount with -o {}", ascii(&format.mount));
     }
 }
 
@@ -234,6 +267,46 @@ fn remarks(layout: &Layout, text: &mut String) {
     for command in &layout.mkfs {
         let _ = writeln!(text, "  {}", ascii(command));
     }
+    if let Some(advice) = &layout.advice {
+        let _ = writeln!(text);
+        advise(advice, text);
+    }
+}
+
+/// One paragraph, then one line for each file system.
+fn advise(advice: &Advice, text: &mut String) {
+    let _ = writeln!(text, "which file system:");
+    wrapped(&advice.paragraph, text);
+    wrapped(
+        &format!("What misalignment costs: {}.", advice.misalignment),
+        text,
+    );
+    // Before anything is known of the stick the lines would all say the same.
+    let judged = |suits: Suits| suits != Suits::Unknown;
+    let any = advice.choices.iter().any(|choice| judged(choice.suits));
+    for choice in advice.choices.iter().filter(|_| any) {
+        let _ = writeln!(
+            text,
+            "  {:<6} {:<17} {}",
+            ascii(&choice.filesystem),
+            choice.suits.words(),
+            ascii(&choice.reasons.join("; "))
+        );
+    }
+}
+
+/// Words in lines of at most 96 characters behind two spaces.
+fn wrapped(words: &str, text: &mut String) {
+    let mut line = String::from(" ");
+    for word in ascii(words).split(' ') {
+        if line.len() + 1 + word.len() > 98 {
+            let _ = writeln!(text, "{line}");
+            " ".clone_into(&mut line);
+        }
+        line.push(' ');
+        line += word;
+    }
+    let _ = writeln!(text, "{line}");
 }
 
 /// MiB with at most three decimals; `~` in front when that is not exact.

@@ -1,17 +1,21 @@
 //! The arrow: medium, grid and intent to a layout.
 
 use super::alignment::{AlignmentChoice, alignment_override};
+use super::boot::{FirstWish, TableWish, fat_fills_its_partition};
 use super::error::PlanError;
+use super::filesystem::{advice, standard};
+use super::fitted::{Fitted, Setting, Trouble, place_fitted};
 use super::gaps::{Boundaries, gaps};
-use super::gpt_shape::{GptShape, STANDARD_ENTRIES};
+use super::gpt_shape::GptShape;
 use super::ids::IdSource;
 use super::intent::{
     DiskIdChoice, Intent, IntentError, PartitionIntent, PartitionSize, TableChoice, is_zero,
 };
 use super::label::{LabelError, check_gpt_name, check_label, gpt_name};
-use super::layout::{AlignedBy, KeptOut, LEGACY_BIOS_BOOTABLE, Layout, Partition};
+use super::layout::{KeptOut, LEGACY_BIOS_BOOTABLE, Layout, Partition, Warning};
 use super::medium::Medium;
 use super::placement::{Field, Misfit, Want, free_pieces, merged, place};
+use super::recipes::about_file_systems;
 use super::remarks::{notes, warnings};
 use super::table_kind::{Circumstances, table_kind};
 use super::table_room::{MBR_SECTORS, TableRoom, table_room};
@@ -21,12 +25,6 @@ use crate::units::{ByteRange, Bytes, Lba, LogicalBlock, MIB, Sectors, Size};
 /// Nothing starts before 1 MiB: boot loaders live there by custom, and every partitioner of the
 /// last decade leaves it free.
 const EARLIEST: Bytes = Bytes(MIB);
-
-/// Up to here SD cards come with FAT16 (SD specification, part 2: standard capacity, up to 2 GB).
-const LARGEST_FAT16: Bytes = Bytes::gib(2);
-
-/// Up to here they come with FAT32, above with exFAT (SDHC up to 32 GB, SDXC above).
-const LARGEST_FAT32: Bytes = Bytes::gib(32);
 
 /// Turn an intent into a layout.
 ///
@@ -41,26 +39,43 @@ pub fn layout(
     entropy: [u8; 16],
 ) -> Result<Layout, PlanError> {
     let block = medium.logical_block;
-    let partitions = wanted(medium, intent)?;
     let choice = grid(medium, choice, intent)?;
+    let partitions = wanted(medium, &choice, intent)?;
+    let wishes = intent.boot.wishes();
+    if let Some(first) = partitions.first()
+        && let Some(wanted) = wishes.first.refuses(first.filesystem)
+    {
+        return Err(PlanError::BoardWantsFirst {
+            board: wishes.name,
+            wanted,
+            found: first.filesystem,
+        });
+    }
     let keep_out = keep_out(medium, intent)?;
     let blocked: Vec<ByteRange> = keep_out.iter().map(|kept| kept.range).collect();
     let limits = Limits::of(medium, intent)?;
     let ground = Ground {
         medium,
         choice: &choice,
+        earliest: EARLIEST.max(wishes.first_start),
         blocked: merged(blocked.clone()),
         limits,
     };
 
     let wants = wants(&partitions, block)?;
     let beyond_mbr = ground.beyond_mbr(&wants);
-    if beyond_mbr && intent.table == TableChoice::Kind(TableKind::Mbr) {
+    let mbr_only = matches!(wishes.table, TableWish::MbrOnly(_));
+    let wants_mbr = match intent.table {
+        TableChoice::Kind(kind) => kind == TableKind::Mbr,
+        TableChoice::Auto => mbr_only,
+    };
+    if beyond_mbr && wants_mbr {
         let limit = mbr_limit(block);
         return Err(PlanError::BeyondMbr {
             end: ground.limits.end,
             limit,
             limit_option: format!("{}B", limit.get()),
+            instead: if mbr_only { "" } else { "use --table gpt, or " },
         });
     }
     let named_id = match intent.disk_id {
@@ -68,6 +83,10 @@ pub fn layout(
         DiskIdChoice::Keep => medium.disk_id,
         DiskIdChoice::Given(id) => Some(id),
     };
+    let possible = intent
+        .boot
+        .gpt_entries(block)
+        .and_then(|entries| GptShape::new(entries, block, medium.sectors()));
     let (table, table_reason) = table_kind(&Circumstances {
         choice: intent.table,
         partitions: &partitions,
@@ -76,6 +95,8 @@ pub fn layout(
         capacity: medium.sectors(),
         beyond_mbr,
         capped: ground.limits.max_size.is_some(),
+        board: intent.boot,
+        shape: possible,
         keep_out: &blocked,
     })?;
     if let Some(id) = named_id.filter(|id| id.kind() != table) {
@@ -84,29 +105,48 @@ pub fn layout(
 
     let shape = match table {
         TableKind::Mbr => None,
-        TableKind::Gpt => Some(
-            GptShape::new(STANDARD_ENTRIES, block, medium.sectors())
-                .ok_or_else(|| ground.no_room())?,
-        ),
+        TableKind::Gpt => Some(possible.ok_or_else(|| ground.no_room())?),
     };
     let room = shape
         .map(|shape| shape.room(block))
         .or_else(|| table_room(table, block, medium.sectors()))
         .ok_or_else(|| ground.no_room())?;
-    let places =
-        place(&ground.field(room), &wants).map_err(|misfit| ground.explain(misfit, room))?;
+    let filesystems: Vec<FileSystem> = partitions.iter().map(|p| p.filesystem).collect();
+    let setting = Setting {
+        block,
+        grid: &choice,
+        stick: &medium.stick,
+        fat_area: intent.fat_area,
+    };
+    let fitted =
+        place_fitted(&ground.field(room), &wants, &filesystems, &setting).map_err(|trouble| {
+            match trouble {
+                Trouble::Misfit(misfit) => ground.explain(misfit, room),
+                Trouble::FileSystem(index, error) => PlanError::FileSystem {
+                    number: index + 1,
+                    error,
+                },
+            }
+        })?;
     let ids = intent
         .id_seed
         .as_deref()
         .map_or_else(|| IdSource::from_entropy(entropy), IdSource::from_seed);
     let entries = partitions
         .iter()
-        .zip(&places)
+        .zip(&fitted)
         .enumerate()
-        .map(|(index, (partition, place))| entry(index + 1, partition, *place, table, block, ids))
+        .map(|(index, (partition, fitted))| entry(index + 1, partition, fitted, table, block, ids))
         .collect::<Result<Vec<_>, _>>()?;
+    let entries = with_active_flag(entries, table, wishes.first);
 
     let occupied: Vec<(Lba, Lba)> = entries.iter().map(|p| (p.first, p.end())).collect();
+    let moved: Vec<Lba> = entries
+        .iter()
+        .zip(&fitted)
+        .filter(|(_, fitted)| fitted.moved)
+        .map(|(entry, _)| entry.first)
+        .collect();
     let named: Vec<(ByteRange, &str)> = keep_out
         .iter()
         .map(|kept| (kept.range, kept.reason.as_str()))
@@ -118,18 +158,29 @@ pub fn layout(
         alignment: &choice,
         table_end: room.end,
         partitions: &occupied,
+        moved: &moved,
         keep_out: &named,
         reserved_from: ground.limits.reserved_from,
         max_size: ground.limits.max_size,
     });
-    let layout = Layout {
+    let mut warnings = warnings(&partitions, table, shape, &choice, intent, medium);
+    let unit = Sectors(choice.unit.get() / block.bytes().get());
+    if let Some(first) = entries.first()
+        && let Some((code, text)) = fat_fills_its_partition(intent.boot, first.sectors, unit)
+    {
+        warnings.push(Warning {
+            code: code.to_owned(),
+            text,
+        });
+    }
+    let mut layout = Layout {
         table,
         table_reason,
         disk_id: named_id.unwrap_or_else(|| ids.disk(table)),
         logical_block: block,
         capacity: medium.sectors(),
-        notes: notes(&partitions, &places, &choice, block),
-        warnings: warnings(&partitions, table, &choice, intent, medium),
+        notes: notes(&partitions, &fitted, &choice, block),
+        warnings,
         alignment: choice,
         gpt: shape,
         first_usable: room.first,
@@ -138,20 +189,24 @@ pub fn layout(
         keep_out,
         gaps,
         mkfs: Vec::new(),
+        advice: None,
     };
+    about_file_systems(&mut layout, medium, intent, &fitted);
     layout.check().map_err(PlanError::Inconsistent)?;
     Ok(layout)
 }
 
 /// The partitions asked for, or one over the whole device.
-fn wanted(medium: &Medium, intent: &Intent) -> Result<Vec<PartitionIntent>, PlanError> {
+fn wanted(
+    medium: &Medium,
+    choice: &AlignmentChoice,
+    intent: &Intent,
+) -> Result<Vec<PartitionIntent>, PlanError> {
     if intent.partitions.is_empty() {
-        let filesystem = if medium.capacity <= LARGEST_FAT16 {
-            FileSystem::Fat16
-        } else if medium.capacity <= LARGEST_FAT32 {
-            FileSystem::Fat32
-        } else {
-            FileSystem::ExFat
+        let filesystem = match intent.purpose {
+            _ if intent.boot.wishes().first != FirstWish::Any => FileSystem::Fat32,
+            Some(purpose) => advice::file_system(purpose, medium.capacity, choice, &medium.stick),
+            None => standard::file_system(medium.capacity),
         };
         return Ok(vec![PartitionIntent::new(PartitionSize::Rest, filesystem)]);
     }
@@ -244,6 +299,17 @@ fn keep_out(medium: &Medium, intent: &Intent) -> Result<Vec<KeptOut>, PlanError>
         let reason = wish.owner.clone().unwrap_or_else(|| "asked for".to_owned());
         kept.push((KeptOut { range, reason }, typed));
     }
+    for loader in intent.boot.wishes().loaders {
+        let range = loader.range();
+        if range.to > medium.capacity {
+            return Err(PlanError::KeepOutBeyondEnd {
+                range,
+                capacity: medium.capacity,
+            });
+        }
+        let reason = loader.owner.to_owned();
+        kept.push((KeptOut { range, reason }, false));
+    }
     kept.sort_by_key(|(kept, _)| (kept.range.from, kept.range.to));
     Ok(kept.into_iter().map(|(kept, _)| kept).collect())
 }
@@ -289,6 +355,8 @@ impl Limits {
 struct Ground<'a> {
     medium: &'a Medium,
     choice: &'a AlignmentChoice,
+    /// Nothing starts before it.
+    earliest: Bytes,
     blocked: Vec<ByteRange>,
     limits: Limits,
 }
@@ -300,7 +368,7 @@ impl Ground<'_> {
         Field {
             starts: self.choice.alignment,
             ends: self.choice.ends(),
-            from: EARLIEST.max(bytes(room.first)),
+            from: self.earliest.max(bytes(room.first)),
             to: self.limits.end.min(bytes(room.end)),
             blocked: self.blocked.clone(),
         }
@@ -363,6 +431,21 @@ impl Ground<'_> {
     }
 }
 
+/// The active flag on the first partition, for a ROM that looks for it.
+fn with_active_flag(
+    mut entries: Vec<Partition>,
+    table: TableKind,
+    wish: FirstWish,
+) -> Vec<Partition> {
+    let wanted = wish == FirstWish::Fat { active: true } && table == TableKind::Mbr;
+    if let Some(first) = entries.first_mut()
+        && wanted
+    {
+        first.bootable = true;
+    }
+    entries
+}
+
 /// The first byte that an MBR cannot address.
 fn mbr_limit(block: LogicalBlock) -> Bytes {
     Bytes(MBR_SECTORS.get() * block.bytes().get())
@@ -371,12 +454,13 @@ fn mbr_limit(block: LogicalBlock) -> Bytes {
 fn entry(
     number: usize,
     wish: &PartitionIntent,
-    place: ByteRange,
+    fitted: &Fitted,
     table: TableKind,
     block: LogicalBlock,
     ids: IdSource,
 ) -> Result<Partition, PlanError> {
-    // The grid is a multiple of the logical block, so nothing is cut off.
+    let place = fitted.place;
+    // Grid and file systems keep to logical blocks, so nothing is cut off.
     let first = Lba(place.from.get() / block.bytes().get());
     let sectors = Sectors(place.length().get() / block.bytes().get());
     let kind = wish
@@ -408,7 +492,9 @@ fn entry(
         uuid: gpt.then(|| ids.partition(number)),
         filesystem: wish.filesystem,
         label: wish.label.clone(),
-        aligned_by: AlignedBy::Start,
+        format: fitted.fit.format.clone(),
+        alternative: None,
+        aligned_by: fitted.fit.aligned_by.clone(),
         bootable: wish.bootable && !gpt,
         attributes: if wish.bootable && gpt {
             LEGACY_BIOS_BOOTABLE

@@ -1,9 +1,10 @@
 //! Why no layout could be made: one line each, with what to do next.
 
+use super::filesystem::FitError;
 use super::ids::DiskId;
 use super::intent::IntentError;
 use super::layout::LayoutFault;
-use super::types::TableKind;
+use super::types::{FileSystem, TableKind};
 use crate::units::{Alignment, ByteRange, Bytes};
 
 /// Why no layout could be made.
@@ -86,7 +87,7 @@ pub enum PlanError {
     },
     /// MBR entries count sectors in 32 bits.
     #[error(
-        "an MBR cannot address {end} of this medium, its limit is {limit}: use --table gpt, or cap the layout with --max-size {limit_option}"
+        "an MBR cannot address {end} of this medium, its limit is {limit}: {instead}cap the layout with --max-size {limit_option}"
     )]
     BeyondMbr {
         /// Where the layout would end.
@@ -95,6 +96,8 @@ pub enum PlanError {
         limit: Bytes,
         /// The limit in a form that `--max-size` accepts.
         limit_option: String,
+        /// What could be done instead, when the board has a choice.
+        instead: &'static str,
     },
     /// More partitions than the table holds.
     #[error("{table} holds {most} partitions and {count} were asked for: {way_out}")]
@@ -107,6 +110,30 @@ pub enum PlanError {
         count: usize,
         /// What to do.
         way_out: &'static str,
+    },
+    /// A board that cannot boot from this table.
+    #[error("{board} cannot boot from {article} {table}: {why}; {way_out}", article = article(*.table))]
+    BoardRefusesTable {
+        /// Its name.
+        board: &'static str,
+        /// The table asked for.
+        table: TableKind,
+        /// Why.
+        why: &'static str,
+        /// What to do.
+        way_out: &'static str,
+    },
+    /// A board that wants another first partition.
+    #[error(
+        "{board} boots from a first partition of {wanted}, and {found} was asked for: begin with --partition 256MiB:fat32:BOOT"
+    )]
+    BoardWantsFirst {
+        /// Its name.
+        board: &'static str,
+        /// What it wants.
+        wanted: &'static str,
+        /// What the first partition would be.
+        found: FileSystem,
     },
     /// A keep-out range covers sectors that the table itself needs.
     #[error(
@@ -142,6 +169,14 @@ pub enum PlanError {
         id: DiskId,
         /// The table of the plan.
         table: TableKind,
+    },
+    /// A file system cannot have the size of its partition, or cannot be brought onto the grid.
+    #[error("partition {number}: {error}")]
+    FileSystem {
+        /// Its number, counted from 1.
+        number: usize,
+        /// What is wrong.
+        error: FitError,
     },
     /// The finished layout breaks its own rules: a fault of flashfit, found before anything is
     /// written.

@@ -89,6 +89,8 @@ pub(super) struct Boundaries<'a> {
     pub table_end: Lba,
     /// Occupied sectors in order, half-open.
     pub partitions: &'a [(Lba, Lba)],
+    /// First sectors of partitions that do not start where the grid alone would let them.
+    pub moved: &'a [Lba],
     pub keep_out: &'a [(ByteRange, &'a str)],
     /// Where `--reserve-end` begins.
     pub reserved_from: Option<Bytes>,
@@ -166,6 +168,15 @@ fn reason(b: &Boundaries<'_>, from: Lba, to: Lba) -> (GapKind, String) {
     if b.partitions.first().is_none_or(|first| to <= first.0) {
         let place = b.alignment.alignment;
         return (GapKind::Table, format!("table and alignment to {place}"));
+    }
+    if b.moved.contains(&to) {
+        return (
+            GapKind::Rounding,
+            format!(
+                "the file system behind it starts here, so that its data lies on the grid of {}",
+                b.alignment.ends()
+            ),
+        );
     }
     let behind_all = b.partitions.last().is_some_and(|last| last.1 <= from);
     if has_room(b, from, to) {

@@ -3,6 +3,9 @@
 
 pub use super::label::LabelError;
 
+use super::boot::Board;
+use super::filesystem::FatAreaChoice;
+use super::filesystem::advice::Purpose;
 use super::ids::DiskId;
 use super::label::check_label;
 use super::types::{FileSystem, PartitionType, TableKind};
@@ -15,7 +18,7 @@ pub struct Intent {
     /// Which table.
     pub table: TableChoice,
     /// The partitions in the order in which they lie on the medium. Empty: one partition over the
-    /// whole device: FAT16 up to 2 GiB, FAT32 up to 32 GiB, exFAT above.
+    /// whole device: what suits the purpose, else FAT16 up to 2 GiB, FAT32 up to 32 GiB, exFAT above.
     pub partitions: Vec<PartitionIntent>,
     /// A grid that overrides the one of the geometry.
     pub align: Option<Size>,
@@ -27,10 +30,16 @@ pub struct Intent {
     pub reserve_end: Option<Size>,
     /// Use nothing beyond this place, whatever the capacity says.
     pub max_size: Option<Size>,
+    /// What board boots from it.
+    pub boot: Board,
     /// The identifier of the disk.
     pub disk_id: DiskIdChoice,
     /// Derive identifiers from this text instead of from entropy.
     pub id_seed: Option<String>,
+    /// Whether FATs go into a special area of the stick.
+    pub fat_area: FatAreaChoice,
+    /// What the medium is for: picks the file system when no partition is named.
+    pub purpose: Option<Purpose>,
 }
 
 impl Intent {

@@ -3,6 +3,8 @@
 pub use super::gaps::{Gap, GapKind};
 
 use super::alignment::AlignmentChoice;
+use super::filesystem::advice::Advice;
+use super::filesystem::{Format, Inside};
 use super::gpt_shape::GptShape;
 use super::guid::Guid;
 use super::ids::DiskId;
@@ -44,8 +46,10 @@ pub struct Layout {
     pub notes: Vec<String>,
     /// What may surprise.
     pub warnings: Vec<Warning>,
-    /// The commands that make the file systems.
+    /// The commands that make the file systems, for a shell.
     pub mkfs: Vec<String>,
+    /// Which file systems suit the stick; `None` when nothing is known of it.
+    pub advice: Option<Advice>,
 }
 
 /// One partition.
@@ -66,6 +70,10 @@ pub struct Partition {
     pub filesystem: FileSystem,
     /// The label of the file system.
     pub label: Option<String>,
+    /// How the file system is made; `None` when there is none, or in a file that does not tell it.
+    pub format: Option<Format>,
+    /// Another layout of it that someone may want: the reason, and its command.
+    pub alternative: Option<String>,
     /// What of it lies on the grid.
     pub aligned_by: AlignedBy,
     /// The MBR active flag. On a GPT always false, see `attributes`.
@@ -191,6 +199,24 @@ pub enum LayoutFault {
         number: usize,
         /// The first sector behind it.
         end: Lba,
+        /// The grid.
+        grid: Alignment,
+    },
+    /// Parameters of another file system, or of a data area elsewhere.
+    #[error(
+        "partition {0}: the parameters are not those of {1} with its data area where it is said to be"
+    )]
+    Parameters(usize, FileSystem),
+    /// A data area that is said to be on the grid and is not.
+    #[error(
+        "partition {number}: its data area at byte {data} is not on the grid of {grid}",
+        data = .data.get()
+    )]
+    DataOffGrid {
+        /// Its number, counted from 1.
+        number: usize,
+        /// Where it begins.
+        data: Bytes,
         /// The grid.
         grid: Alignment,
     },
@@ -344,7 +370,33 @@ impl Layout {
                 grid: starts,
             });
         }
+        if let Some(format) = &partition.format {
+            let told = match format.inside {
+                Inside::OnGrid(offset) => Some(offset),
+                Inside::StartOnly(_) => None,
+            };
+            let made = format.parameters.data_offset(self.logical_block);
+            if format.parameters.file_system() != partition.filesystem
+                || made.is_some_and(|made| told != Some(made))
+            {
+                return Err(LayoutFault::Parameters(number, partition.filesystem));
+            }
+        }
         let ends = self.alignment.ends();
+        if let Some(Format {
+            inside: Inside::OnGrid(offset),
+            ..
+        }) = &partition.format
+        {
+            let data = Bytes(bytes.from.get().saturating_add(offset.get()));
+            if !ends.contains(data) || data >= bytes.to {
+                return Err(LayoutFault::DataOffGrid {
+                    number,
+                    data,
+                    grid: ends,
+                });
+            }
+        }
         if !ends.contains(bytes.to) {
             return Err(LayoutFault::EndOffGrid {
                 number,

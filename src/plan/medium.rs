@@ -1,12 +1,14 @@
 //! What there is to partition.
 
 use super::error::PlanError;
+use super::filesystem::Stick;
 use super::ids::DiskId;
-use crate::topology::Facts;
+use crate::geometry::Geometry;
+use crate::topology::{Facts, Transport};
 use crate::units::{Bytes, LogicalBlock, MIB, Sectors};
 
 /// The medium: its size, its units and the identifier that it bears now.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Medium {
     /// Usable size. A trailing part smaller than a logical block is not counted.
     pub capacity: Bytes,
@@ -16,6 +18,10 @@ pub struct Medium {
     pub physical_block: Bytes,
     /// The identifier of the present table, for `--disk-id keep`.
     pub disk_id: Option<DiskId>,
+    /// The name of the whole disk, when it is one that commands can be run on.
+    pub disk: Option<String>,
+    /// What of its inside matters to file systems.
+    pub stick: Stick,
 }
 
 impl Medium {
@@ -26,13 +32,35 @@ impl Medium {
             logical_block: facts.logical_block,
             physical_block: physical_block(facts),
             disk_id: None,
+            disk: disk(facts),
+            stick: Stick {
+                card: facts.transport == Transport::Mmc,
+                ..Stick::default()
+            },
         })
+    }
+
+    /// The same medium with what was measured of its inside.
+    pub fn with_geometry(self, geometry: &Geometry, facts: &Facts) -> Medium {
+        Medium {
+            stick: Stick::of(geometry, facts),
+            ..self
+        }
     }
 
     /// Whole logical blocks.
     pub fn sectors(&self) -> Sectors {
         Sectors(self.capacity.get() / self.logical_block.bytes().get())
     }
+}
+
+/// The name of a block device; images, logs and simulated sticks have partitions under no name.
+fn disk(facts: &Facts) -> Option<String> {
+    let nameless = matches!(
+        facts.transport,
+        Transport::Image | Transport::Simulated | Transport::Log
+    );
+    (!nameless && facts.path.starts_with("/dev/")).then(|| facts.path.clone())
 }
 
 /// The physical block when it is believable, else the logical block. Believable is a multiple of

@@ -16,10 +16,14 @@
 //! | `label` | does this file system take this label? |
 //! | `medium` | what is there to partition? |
 //! | `table_kind` | MBR or GPT? |
+//! | `boot` | what does a board want? |
 //! | `gpt_shape` | where do the parts of a GPT lie? |
 //! | `table_room` | which sectors does the table leave? |
 //! | `placement` | where does each partition lie? |
+//! | `filesystem` | which parameters make the file system fit, and which one suits? |
+//! | `fitted` | where does it lie with its file system? |
 //! | `gaps` | why is the rest empty? |
+//! | `recipes` | what is to be told of the file systems? |
 //! | `remarks` | what is worth telling? |
 //! | `ids` | which identifiers? |
 //! | `types` | which type code? |
@@ -28,7 +32,10 @@
 
 pub mod alignment;
 mod arrange;
+pub mod boot;
 pub mod error;
+pub mod filesystem;
+mod fitted;
 mod gaps;
 pub mod gpt_shape;
 pub mod guid;
@@ -38,6 +45,7 @@ mod label;
 pub mod layout;
 pub mod medium;
 pub mod placement;
+mod recipes;
 mod remarks;
 pub mod table_kind;
 pub mod table_room;
@@ -45,6 +53,7 @@ pub mod types;
 
 pub use alignment::{AlignmentChoice, alignment, alignment_of, alignment_override};
 pub use arrange::layout;
+pub use boot::Board;
 pub use error::PlanError;
 pub use gpt_shape::GptShape;
 pub use guid::Guid;

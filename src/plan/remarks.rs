@@ -1,17 +1,19 @@
 //! What to tell people about a layout: what was rounded, and what may surprise.
 
 use super::alignment::AlignmentChoice;
+use super::fitted::Fitted;
+use super::gpt_shape::{GptShape, STANDARD_ENTRIES};
 use super::intent::{DiskIdChoice, Intent, PartitionIntent, PartitionSize};
 use super::label::gpt_name;
 use super::layout::Warning;
 use super::medium::Medium;
 use super::types::{FileSystem, TableKind};
-use crate::units::{ByteRange, LogicalBlock};
+use crate::units::LogicalBlock;
 
 /// Every size that is not the one asked for, echoed in sectors.
 pub(super) fn notes(
     partitions: &[PartitionIntent],
-    places: &[ByteRange],
+    fitted: &[Fitted],
     choice: &AlignmentChoice,
     block: LogicalBlock,
 ) -> Vec<String> {
@@ -23,10 +25,15 @@ pub(super) fn notes(
     };
     partitions
         .iter()
-        .zip(places)
+        .zip(fitted)
         .enumerate()
-        .filter_map(|(index, (wish, place))| {
-            let given = place.length();
+        .filter_map(|(index, (wish, fitted))| {
+            let given = fitted.place.length();
+            let why = if fitted.moved {
+                "the start is chosen for the file system and the end lies on the grid".to_owned()
+            } else {
+                format!("rounded up to {unit}")
+            };
             let sectors = given.get() / block.bytes().get();
             let number = index + 1;
             match wish.size {
@@ -34,7 +41,7 @@ pub(super) fn notes(
                     let asked = size.in_bytes(block)?;
                     (asked != given).then(|| {
                         format!(
-                            "partition {number}: {asked} asked for, {given} given ({sectors} sectors): rounded up to {unit}"
+                            "partition {number}: {asked} asked for, {given} given ({sectors} sectors): {why}"
                         )
                     })
                 }
@@ -51,6 +58,7 @@ pub(super) fn notes(
 pub(super) fn warnings(
     partitions: &[PartitionIntent],
     table: TableKind,
+    shape: Option<GptShape>,
     choice: &AlignmentChoice,
     intent: &Intent,
     medium: &Medium,
@@ -62,6 +70,10 @@ pub(super) fn warnings(
             text,
         });
     };
+    let entries = shape.map_or(STANDARD_ENTRIES, |shape| shape.entries);
+    if let Some((code, text)) = intent.boot.warning(table, entries) {
+        warn(code, text);
+    }
     let hidden = partitions
         .iter()
         .skip(1)

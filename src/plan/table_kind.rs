@@ -1,9 +1,11 @@
 //! MBR or GPT?
 
+use super::boot::{Board, TableWish};
 use super::error::PlanError;
+use super::gpt_shape::GptShape;
 use super::ids::DiskId;
 use super::intent::{PartitionIntent, TableChoice};
-use super::table_room::{most_partitions, table_room};
+use super::table_room::most_partitions;
 use super::types::TableKind;
 use crate::units::{ByteRange, Bytes, LogicalBlock, Sectors};
 
@@ -24,6 +26,10 @@ pub struct Circumstances<'a> {
     pub beyond_mbr: bool,
     /// Whether the last sectors may not be used, so that a second copy there is worthless.
     pub capped: bool,
+    /// The board that boots from it.
+    pub board: Board,
+    /// What a GPT would look like; `None` when the medium or the board has no room for one.
+    pub shape: Option<GptShape>,
     /// Ranges that nothing may touch, the table included.
     pub keep_out: &'a [ByteRange],
 }
@@ -36,14 +42,19 @@ pub fn table_kind(about: &Circumstances<'_>) -> Result<(TableKind, String), Plan
         TableChoice::Kind(kind) => (kind, "asked for".to_owned()),
         TableChoice::Auto => choose(about),
     };
+    refused_by_board(kind, about)?;
     let count = about.partitions.len();
-    let most = most_partitions(kind);
+    let most = match about.shape.filter(|_| kind == TableKind::Gpt) {
+        Some(shape) => usize::try_from(shape.entries).unwrap_or(usize::MAX),
+        None => most_partitions(kind),
+    };
     if count > most {
         return Err(PlanError::TooMany {
             table: kind,
             most,
             count,
             way_out: match kind {
+                TableKind::Mbr if is_mbr_only(about.board) => "use fewer partitions",
                 TableKind::Mbr => "use --table gpt, or fewer partitions",
                 TableKind::Gpt => "use fewer partitions",
             },
@@ -63,11 +74,22 @@ pub fn table_kind(about: &Circumstances<'_>) -> Result<(TableKind, String), Plan
 fn choose(about: &Circumstances<'_>) -> (TableKind, String) {
     use TableKind::{Gpt, Mbr};
     let because = |kind, text: &str| (kind, text.to_owned());
+    let wishes = about.board.wishes();
+    if let TableWish::MbrOnly(why) = wishes.table {
+        return (Mbr, format!("{}: {why}", wishes.name));
+    }
     if about.beyond_mbr {
         return because(Gpt, "the layout reaches beyond what an MBR can address");
     }
     if about.partitions.len() > most_partitions(Mbr) {
         return because(Gpt, "more than four partitions");
+    }
+    match wishes.table {
+        TableWish::Mbr(why) => return (Mbr, format!("{}: {why}", wishes.name)),
+        TableWish::Gpt(why) if clash(Gpt, about).is_none() => {
+            return (Gpt, format!("{}: {why}", wishes.name));
+        }
+        _ => {}
     }
     if clash(Gpt, about).is_some() && clash(Mbr, about).is_none() {
         return because(Mbr, "a keep-out range covers sectors that a GPT needs");
@@ -112,18 +134,45 @@ fn clash(kind: TableKind, about: &Circumstances<'_>) -> Option<(ByteRange, ByteR
 fn owned_ranges(kind: TableKind, about: &Circumstances<'_>) -> Vec<ByteRange> {
     let block = about.logical_block.bytes().get();
     let bytes = |sectors: u64| Bytes(sectors.saturating_mul(block));
-    let range = |from, to| ByteRange {
-        from: bytes(from),
-        to: bytes(to),
+    let first = ByteRange {
+        from: Bytes::ZERO,
+        to: bytes(1),
     };
-    let room = table_room(kind, about.logical_block, about.capacity);
-    match (kind, room) {
-        (TableKind::Gpt, Some(room)) => vec![
-            range(0, room.first.get()),
-            range(room.end.get(), about.capacity.get()),
-        ],
-        _ => vec![range(0, 1)],
+    match (kind, about.shape) {
+        (TableKind::Gpt, Some(shape)) => shape.owned(about.logical_block, about.capacity).to_vec(),
+        _ => vec![first],
     }
+}
+
+/// Whether the board takes nothing but an MBR.
+fn is_mbr_only(board: Board) -> bool {
+    matches!(board.wishes().table, TableWish::MbrOnly(_))
+}
+
+/// A GPT on a board that has no place for one or does not read it.
+fn refused_by_board(kind: TableKind, about: &Circumstances<'_>) -> Result<(), PlanError> {
+    let wishes = about.board.wishes();
+    let why = match (kind, wishes.table) {
+        (TableKind::Mbr, _) => return Ok(()),
+        (TableKind::Gpt, TableWish::MbrOnly(why)) => why,
+        (TableKind::Gpt, _) if about.board.gpt_entries(about.logical_block).is_none() => {
+            "with these sectors its loader lies where the entries of a GPT begin"
+        }
+        (TableKind::Gpt, _) => return Ok(()),
+    };
+    Err(PlanError::BoardRefusesTable {
+        board: wishes.name,
+        table: kind,
+        why,
+        way_out: match about.board {
+            Board::RaspberryPi => {
+                "use --table mbr, or --boot raspberry-pi-4 for a later one that reads a GPT"
+            }
+            _ => {
+                "use --table mbr, or put the loader elsewhere (eMMC boot area, SPI flash) and leave out --boot"
+            }
+        },
+    })
 }
 
 fn way_out(

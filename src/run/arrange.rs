@@ -5,6 +5,7 @@ use super::intent::of_plan;
 use super::read_file::read;
 use crate::device::{AccessError, ReadDevice, SMALLEST_DEVICE};
 use crate::error::Error;
+use crate::geometry::Geometry;
 use crate::output::layout_json;
 use crate::plan::intent::{DiskIdChoice, Intent};
 use crate::plan::{self, AlignmentChoice, DiskId, Layout, Medium};
@@ -12,18 +13,22 @@ use crate::table::read::contents;
 use crate::topology::Facts;
 use std::path::Path;
 
-/// The layout. `present` is the identifier that the device bears now, when that was asked for.
+/// The layout. `geometry` is what was measured, for the inside of file systems; `present` is the identifier that the device bears now, when that was asked for.
 ///
 /// # Errors
 /// A layout that cannot be made.
 pub fn arrange(
     facts: &Facts,
     choice: &AlignmentChoice,
+    geometry: Option<&Geometry>,
     intent: &Intent,
     present: Option<DiskId>,
 ) -> Result<Layout, Error> {
     let mut medium = Medium::from_facts(facts).map_err(|error| of_plan(&error))?;
     medium.disk_id = present;
+    if let Some(geometry) = geometry {
+        medium = medium.with_geometry(geometry, facts);
+    }
     if medium.capacity < SMALLEST_DEVICE {
         return Err(Error::failed(format!(
             "{} is too small for a layout, the least is {SMALLEST_DEVICE}",

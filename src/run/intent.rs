@@ -1,9 +1,14 @@
 //! What the words of the user mean for a layout.
 
-use crate::cli::{IntentArgs, TableChoice as TypedTable};
+use crate::cli::{
+    BootChoice, FatArea as TypedFatArea, IntentArgs, Purpose as TypedPurpose,
+    TableChoice as TypedTable,
+};
 use crate::error::Error;
+use crate::plan::filesystem::FatAreaChoice;
+use crate::plan::filesystem::advice::Purpose;
 use crate::plan::intent::{Intent, KeepOut, PartitionIntent, PartitionSize, TableChoice};
-use crate::plan::{PlanError, TableKind};
+use crate::plan::{Board, PlanError, TableKind};
 
 /// The intent behind the options of a command.
 ///
@@ -44,9 +49,34 @@ pub fn intent(typed: &IntentArgs, command: &str) -> Result<Intent, Error> {
             .collect(),
         reserve_end: typed.reserve_end,
         max_size: typed.max_size,
+        boot: board(typed.boot),
         disk_id,
         id_seed: typed.id_seed.clone(),
+        fat_area: match typed.fat_area {
+            TypedFatArea::Auto => FatAreaChoice::Auto,
+            TypedFatArea::Use => FatAreaChoice::Use,
+            TypedFatArea::Ignore => FatAreaChoice::Ignore,
+        },
+        purpose: typed.purpose.map(|purpose| match purpose {
+            TypedPurpose::Camera => Purpose::Camera,
+            TypedPurpose::Data => Purpose::Data,
+            TypedPurpose::LinuxRoot => Purpose::LinuxRoot,
+            TypedPurpose::Boot => Purpose::Boot,
+        }),
     })
+}
+
+const fn board(typed: BootChoice) -> Board {
+    match typed {
+        BootChoice::Generic => Board::Generic,
+        BootChoice::RaspberryPi => Board::RaspberryPi,
+        BootChoice::RaspberryPi4 => Board::RaspberryPi4,
+        BootChoice::Allwinner => Board::Allwinner,
+        BootChoice::Rockchip => Board::Rockchip,
+        BootChoice::Imx6 => Board::Imx6,
+        BootChoice::Imx8 => Board::Imx8,
+        BootChoice::Am335x => Board::Am335x,
+    }
 }
 
 fn one_line(error: &impl std::fmt::Display) -> String {
@@ -69,8 +99,11 @@ pub fn of_plan(error: &PlanError) -> Error {
         | PlanError::NoCommonGrid { .. }
         | PlanError::BeyondMbr { .. }
         | PlanError::TooMany { .. }
+        | PlanError::BoardRefusesTable { .. }
+        | PlanError::BoardWantsFirst { .. }
         | PlanError::KeepOutOverTable { .. }
         | PlanError::KeepOutBeyondEnd { .. }
+        | PlanError::FileSystem { .. }
         | PlanError::WrongDiskId { .. } => Error::usage(error.to_string()),
     }
 }

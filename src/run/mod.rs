@@ -3,7 +3,7 @@
 //!
 //! | file | question |
 //! |---|---|
-//! | `list`, `scan_command`, `analyze`, `plan`, `write_command`, `restore_command` | what does this command do? |
+//! | `list`, `scan_command`, `analyze`, `plan`, `check_command`, `write_command`, `restore_command` | what does this command do? |
 //! | `source` | what is behind the name that was typed? |
 //! | `target` | may it be written, and how is it opened for that? |
 //! | `consent` | who says yes? |
@@ -17,6 +17,7 @@
 //! | `samples_file`, `replay` | how is a run kept, and looked at again? |
 //! | `restore_journal` | how are write tests undone that could not end? |
 //! | `intent` | what do the words of the user mean for a layout? |
+//! | `mkfs` | how are the file systems of a layout made and checked? |
 //! | `interrupt` | was Ctrl-C pressed? |
 //! | `progress` | how far is it? |
 //! | `read_file`, `write_file` | how do reports get in and out? |
@@ -26,6 +27,7 @@
 mod analyze;
 mod arrange;
 mod backup_file;
+mod check_command;
 mod consent;
 mod ending;
 mod entropy;
@@ -33,6 +35,7 @@ mod examine;
 mod intent;
 mod interrupt;
 mod list;
+pub mod mkfs;
 mod plan;
 mod progress;
 mod read_file;
@@ -64,6 +67,7 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Scan(args) => scan_command::scan(&args),
         Command::Analyze(args) => analyze::analyze(&args),
         Command::Plan(args) => plan::plan(&args),
+        Command::Check(args) => check_command::check_device(&args),
         Command::Write(args) => write_command::write(&args),
         Command::Restore(args) => restore_command::restore(&args),
         Command::Completions { shell } => print(&cli::completions(shell)).map(|()| ExitCode::Done),

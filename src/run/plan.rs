@@ -8,9 +8,9 @@ use super::{print, source, tell};
 use crate::cli::{Format, PlanArgs, PlanSource};
 use crate::error::{Error, ExitCode};
 use crate::output::report::Report;
-use crate::output::{human, json, layout_json, layout_text, sfdisk};
+use crate::output::{human, json, layout_json, layout_text, mkfs, parted, sfdisk, sgdisk};
 use crate::plan::intent::{DiskIdChoice, Intent};
-use crate::plan::{self, AlignmentChoice, DiskId, Layout};
+use crate::plan::{self, AlignmentChoice, DiskId, Layout, Medium};
 use crate::topology::{Facts, Transport};
 use crate::units::{Bytes, LogicalBlock, Size};
 use std::path::Path;
@@ -33,7 +33,7 @@ pub fn plan(args: &PlanArgs) -> Result<ExitCode, Error> {
     let intent = intent(&args.intent, "plan")?;
     if let PlanSource::Layout(path) = args.source() {
         let layout = saved_layout(path)?;
-        print(text(&layout, args.format, false).as_bytes())?;
+        print(text(&layout, args.format, None, false)?.as_bytes())?;
         return Ok(ExitCode::Done);
     }
     let ground = ground(args)?;
@@ -47,8 +47,11 @@ pub fn plan(args: &PlanArgs) -> Result<ExitCode, Error> {
         not_measured(args.intent.require_measured, report)?;
     }
     let present = present(args, &intent)?;
-    let layout = arrange(&ground.facts, &ground.choice, &intent, present)?;
-    print(text(&layout, args.format, ground.report.is_some()).as_bytes())?;
+    let geometry = ground.report.as_ref().map(|report| &report.geometry);
+    let layout = arrange(&ground.facts, &ground.choice, geometry, &intent, present)?;
+    let medium = Medium::from_facts(&ground.facts).map_err(|error| of_plan(&error))?;
+    let disk = medium.disk.as_deref();
+    print(text(&layout, args.format, disk, ground.report.is_some())?.as_bytes())?;
     Ok(ExitCode::Done)
 }
 
@@ -186,18 +189,31 @@ fn show_report(report: &Report, format: Format) -> Result<(), Error> {
     let text = human::summary(report);
     match format {
         Format::Table => print(format!("{text}\n").as_bytes()),
-        Format::Json | Format::Sfdisk => {
+        Format::Json | Format::Sfdisk | Format::Sgdisk | Format::Parted | Format::Mkfs => {
             tell(&text);
             Ok(())
         }
     }
 }
 
-/// The layout as it was asked for. `behind_report` says that a report stands above it.
-fn text(layout: &Layout, format: Format, behind_report: bool) -> String {
-    match format {
+/// The layout as it was asked for. `disk` is the name of the disk, where it is known; `behind_report`
+/// says that a report stands above.
+fn text(
+    layout: &Layout,
+    format: Format,
+    disk: Option<&str>,
+    behind_report: bool,
+) -> Result<String, Error> {
+    let text = match format {
         Format::Json => layout_json::render(layout),
         Format::Sfdisk => sfdisk::render(layout),
+        Format::Sgdisk => {
+            sgdisk::render(layout).map_err(|error| Error::usage(error.to_string()))?
+        }
+        Format::Parted => {
+            parted::render(layout).map_err(|error| Error::usage(error.to_string()))?
+        }
+        Format::Mkfs => mkfs::render(layout, disk),
         Format::Table => {
             let title = if behind_report { "Layout\n\n" } else { "" };
             format!(
@@ -206,5 +222,6 @@ fn text(layout: &Layout, format: Format, behind_report: bool) -> String {
                 sfdisk::render(layout)
             )
         }
-    }
+    };
+    Ok(text)
 }

@@ -14,6 +14,7 @@ use super::{interrupt, print, tell};
 use crate::cli::{WriteArgs, WriteSource};
 use crate::device::{ReadDevice, shell_word};
 use crate::error::{Error, ExitCode};
+use crate::geometry::Geometry;
 use crate::output::{change_text, human};
 use crate::plan::intent::Intent;
 use crate::plan::{self, AlignmentChoice, Layout};
@@ -30,6 +31,7 @@ enum Ground {
     /// A grid, and the device that it was found on.
     Grid {
         choice: Box<AlignmentChoice>,
+        geometry: Box<Geometry>,
         device: Box<Facts>,
     },
     /// Numbers given by hand.
@@ -102,6 +104,7 @@ fn ground(args: &WriteArgs) -> Result<Ground, Error> {
             not_measured(args.intent.require_measured, &report)?;
             Ok(Ground::Grid {
                 choice: Box::new(report.alignment),
+                geometry: Box::new(report.geometry),
                 device: Box::new(report.device),
             })
         }
@@ -120,6 +123,7 @@ fn ground(args: &WriteArgs) -> Result<Ground, Error> {
             }
             Ok(Ground::Grid {
                 choice: Box::new(report.alignment),
+                geometry: Box::new(report.geometry),
                 device: Box::new(device),
             })
         }
@@ -137,10 +141,16 @@ fn with_block(mut facts: Facts, block: LogicalBlock) -> Facts {
 /// The layout for the device that is open now.
 fn layout(ground: &Ground, device: &mut dyn ReadDevice, intent: &Intent) -> Result<Layout, Error> {
     let mut facts = device.facts().clone();
+    let mut measured = None;
     let choice = match ground {
         Ground::Layout(layout) => return Ok(layout.as_ref().clone()),
-        Ground::Grid { choice, device } => {
+        Ground::Grid {
+            choice,
+            geometry,
+            device,
+        } => {
             same_device(device, &facts)?;
+            measured = Some(geometry.as_ref());
             facts.real_capacity = device.real_capacity;
             choice.as_ref().clone()
         }
@@ -151,7 +161,7 @@ fn layout(ground: &Ground, device: &mut dyn ReadDevice, intent: &Intent) -> Resu
         } => given(*erase_block, *phase, *capacity, &facts)?,
     };
     let present = present_id(device, intent)?;
-    arrange(&facts, &choice, intent, present)
+    arrange(&facts, &choice, measured, intent, present)
 }
 
 /// Refuse a report or a scan of another device.
@@ -325,4 +335,74 @@ fn show(target: &Target, layout: &Layout, name: &str) -> Result<(), Error> {
         )
         .hint("plug the device in again")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::Transport;
+
+    #[test]
+    fn another_serial_number_or_another_attachment_is_another_device() {
+        let scanned = Facts {
+            serial: Some("4C53".to_owned()),
+            diskseq: Some(7),
+            ..Facts::bare(
+                "/dev/sdb",
+                Transport::Usb,
+                Some(Bytes::gib(8)),
+                LogicalBlock::B512,
+            )
+        };
+        assert_eq!(same_device(&scanned, &scanned), Ok(()));
+        let saved = Facts {
+            diskseq: None,
+            ..scanned.clone()
+        };
+        assert_eq!(same_device(&saved, &scanned), Ok(()));
+        let exchanged = Facts {
+            diskseq: Some(8),
+            ..scanned.clone()
+        };
+        let other = Facts {
+            serial: Some("4C54".to_owned()),
+            ..scanned.clone()
+        };
+        for (now, says) in [
+            (exchanged, "another medium is in there"),
+            (other, "serial number"),
+        ] {
+            let error = same_device(&scanned, &now).unwrap_err();
+            assert_eq!(error.exit_code(), ExitCode::Refused);
+            assert!(error.to_string().contains(says), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_failed_restore_names_the_backup_and_a_good_one_does_not() {
+        let failed = |undone| {
+            let error = WriteError::Lies {
+                part: table::Part::Mbr,
+                at: Bytes(0),
+                undone,
+            };
+            of_write(
+                "/dev/sdb",
+                &error,
+                "flashfit restore /dev/sdb --backup b.json",
+            )
+            .to_string()
+        };
+        let gone = crate::device::AccessError::Gone { at: 0 };
+        let text = failed(Undone::Failed(gone));
+        assert!(
+            text.contains("other bytes are read") && text.contains("went away"),
+            "{text}"
+        );
+        assert!(
+            text.ends_with("flashfit restore /dev/sdb --backup b.json"),
+            "{text}"
+        );
+        assert!(!failed(Undone::Restored).contains("b.json"));
+    }
 }

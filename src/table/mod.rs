@@ -13,6 +13,7 @@
 //! | file or folder | question |
 //! |---|---|
 //! | `read` | what is on the device now? |
+//! | `check` | what is wrong with it? |
 //! | `overlay` | what would the device hold? |
 //! | `mbr`, `gpt` | which bytes make this table? |
 //! | `image` | which sectors change, and in which order? |
@@ -25,6 +26,7 @@
 //! | `restore` | how does a backup get back? |
 
 pub mod backup;
+pub mod check;
 mod gpt;
 pub mod identity;
 pub mod image;

@@ -88,6 +88,8 @@ fn test(sweeper: &mut dyn Sweeper, setup: &Setup, found: &mut Found) -> Result<(
         && waits_when_larger(sweeper, setup, larger, linear.decline)?
     {
         size = larger;
+        // What was seen with small writes says nothing.
+        *found = Found::default();
         linear = self::linear(sweeper, setup, size, found)?;
         found.open_aus.linear.evidence.push(format!(
             "writes of {} open no unit, so it was tested with {larger}",

@@ -43,23 +43,25 @@ impl Toy {
             Some((first, second)) if lane == second => first,
             _ => lane,
         };
-        let known = self.open.iter().position(|open| *open == lane);
-        // Of those that a soft limit counts only the last few matter.
         let mut time = 0.001 + size.get() as f64 * 5e-8;
         time *= 1.0 + 0.04 * ((self.visits * 7 % 11) as f64 / 11.0);
-        if let Some(known) = known {
-            self.open.remove(known);
-        } else if self.soft.is_none() && self.open.len() >= self.limit {
-            self.open.remove(0);
-            time += self.collection;
-        }
-        self.open.push(lane);
+        let known = self.open.iter().position(|open| *open == lane);
         if let Some(factor) = self.soft {
-            let last = self.open.len().saturating_sub(4 * self.limit);
-            self.open.drain(..last);
+            // The last few visits count.
+            self.open.push(lane);
+            let old = self.open.len().saturating_sub(4 * self.limit);
+            self.open.drain(..old);
             if self.in_use() > self.limit {
                 time *= factor;
             }
+        } else {
+            if let Some(known) = known {
+                self.open.remove(known);
+            } else if self.open.len() >= self.limit {
+                self.open.remove(0);
+                time += self.collection;
+            }
+            self.open.push(lane);
         }
         match self.slower {
             Some((from, factor)) if self.visits >= from => time * factor,

@@ -32,7 +32,10 @@ pub struct Found {
 /// Test it. Where the start of the device may not be written, nothing is tested.
 pub fn run(meter: &mut WriteMeter<'_>, ground: &mut Ground<'_>) -> (Found, Option<Stop>) {
     let Some(sites) = sites(meter, ground) else {
-        return (Found::default(), None);
+        let mut found = Found::default();
+        let reason = "not tested: tests may not write to the start of the device";
+        found.fat_area.evidence.push(reason.to_owned());
+        return (found, None);
     };
     let mut search = Search::new(step_of(&sites), sites.steps.len(), sites.references.len());
     let progress = &mut *ground.progress;
@@ -43,8 +46,10 @@ pub fn run(meter: &mut WriteMeter<'_>, ground: &mut Ground<'_>) -> (Found, Optio
     // Whatever counts as open after four times as many changes from unit to unit is open; a stick
     // that keeps a single unit open forgets the others with the first.
     let visits = if open < 2 { 2 } else { 4 * open as usize + 8 };
-    let mut stop =
-        fat_area::forget(meter, [sites.data, spare], sites.size, visits, ground.rng).err();
+    // What counts is the visit: the smaller the write, the fewer bytes it costs.
+    let block = ground.facts.logical_block.bytes();
+    let small = Bytes(sites.size.get() / SMALL / block.get() * block.get()).max(block);
+    let mut stop = fat_area::forget(meter, [sites.data, spare], small, visits, ground.rng).err();
     let usual = usual(&ground.geometry.throughput.write, sites.size);
     if let Some(usual) = usual.filter(|_| stop.is_none()) {
         stop = fat_area::settle(meter, spare, sites.size, usual, ground.rng).err();
@@ -74,6 +79,8 @@ fn usual(rates: &[Rate], size: Bytes) -> Option<Duration> {
     Duration::try_from_secs_f64(size.get() as f64 / rate.bytes_per_second).ok()
 }
 
+/// Writes that only make a stick forget are so many times smaller than those that are timed.
+const SMALL: u64 = 16;
 /// Units that may be open when the limit is not known.
 const MOST_KNOWN: u32 = 16;
 

@@ -8,7 +8,7 @@ use super::filesystem::{FileSystemFound, HEAD};
 use super::gpt::GptCopy;
 use super::logical::logical;
 use super::mbr::Mbr;
-use super::signatures::{Signature, signatures};
+use super::signatures::{Signature, SignatureKind, signatures};
 use super::window;
 use crate::device::{AccessError, ReadDevice};
 use crate::plan::{DiskId, Guid, PartitionType, TableKind};
@@ -277,7 +277,8 @@ fn look_into(
     partition.content = match partition.filesystem {
         Some(found) => Some(found.kind.name()),
         None => signatures(device, &[partition.range])?
-            .first()
+            .iter()
+            .find(|signature| signature.kind != SignatureKind::PartitionTable)
             .map(|signature| signature.name),
     };
     Ok(())

@@ -1,0 +1,131 @@
+//! Which parameters for ext4 and XFS, whose units are counted from their start?
+//!
+//! Both spread their data over groups that begin on whole stripes from block 0. So the start of the
+//! partition lies on the grid, and the stripe is the erase block; it need not be a power of two.
+
+use super::{Fit, FitError, Inside, Parameters, Site};
+use crate::plan::types::FileSystem;
+use crate::units::Bytes;
+use serde::{Deserialize, Serialize};
+
+/// The block of ext4 and XFS on anything larger than a floppy disk.
+const BLOCK: Bytes = Bytes::kib(4);
+
+/// Blocks in a group of ext4 with 4 KiB blocks (one bitmap block of 32768 bits): a stripe cannot be
+/// larger.
+const GROUP: u64 = 32768;
+
+/// Below this mke2fs leaves out the journal ("too small for a journal", measured on 1.47).
+const LEAST_EXT4: Bytes = Bytes::mib(8);
+
+/// mkfs.xfs refuses less since xfsprogs 5.19 (`--unsupported`), and with 6.1 its log needs it.
+const LEAST_XFS: Bytes = Bytes::mib(300);
+
+/// Allocation groups of XFS: the default of mkfs.xfs on a single disk. Told a stripe it takes the
+/// disk for an array and makes 8 or 16, each a place that is written on its own.
+const GROUPS: u64 = 4;
+
+/// ext4 (`mkfs.ext4 -b 4096 -E stride=,stripe_width=`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ext4 {
+    /// The stride in blocks of 4 KiB; 0 leaves it out.
+    pub stride_blocks: u64,
+    /// The stripe in blocks of 4 KiB: one erase block; 0 leaves it out.
+    pub stripe_blocks: u64,
+    /// Whether bitmaps, inode tables and journal are put together at the front.
+    pub packed_meta: bool,
+}
+
+/// XFS (`mkfs.xfs -d su=,sw=1,agcount= -l su=32k`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Xfs {
+    /// The stripe unit: one erase block; 0 leaves it out.
+    #[serde(rename = "stripe_unit_bytes")]
+    pub stripe_unit: Bytes,
+    /// Allocation groups.
+    pub groups: u64,
+}
+
+/// The unit to count in: the erase block, or the grid when none is told.
+fn unit(site: &Site<'_>) -> Option<Bytes> {
+    let unit = site.boundaries.grain();
+    unit.is_multiple_of(BLOCK).then_some(unit)
+}
+
+/// Fit ext4.
+pub(super) fn ext4(site: &Site<'_>) -> Result<Fit, FitError> {
+    if site.size() < LEAST_EXT4 {
+        return Err(FitError::TooSmall {
+            fs: FileSystem::Ext4,
+            size: site.size(),
+            least: LEAST_EXT4,
+            way_out: "a smaller one has no room for a journal; make the partition larger, or use fat16",
+        });
+    }
+    let stripe = unit(site)
+        .map(|unit| unit.get() / BLOCK.get())
+        .filter(|blocks| *blocks <= GROUP && *blocks > 1);
+    // A page where it is told and divides the stripe, else the stripe itself: mke2fs objects to a
+    // stripe that is no multiple of the stride.
+    let page = site
+        .stick
+        .page
+        .filter(|page| page.is_multiple_of(BLOCK))
+        .map(|page| page.get() / BLOCK.get());
+    let stride = stripe.map(|stripe| match page {
+        Some(page) if page > 1 && stripe.is_multiple_of(page) => page,
+        _ => stripe,
+    });
+    let packed = site.stick.good_zones().any(|zone| {
+        // Only a zone that the front of the partition lies in.
+        zone.from_bytes <= site.range.from && zone.to_bytes > site.range.from
+    });
+    let parameters = Parameters::Ext4(Ext4 {
+        stride_blocks: stride.unwrap_or(0),
+        stripe_blocks: stripe.unwrap_or(0),
+        packed_meta: packed,
+    });
+    let inside = match stripe {
+        Some(_) => Inside::OnGrid(Bytes::ZERO),
+        None => Inside::StartOnly(format!(
+            "a stripe of {} is none that ext4 can count in its blocks of 4 KiB",
+            site.boundaries.grain()
+        )),
+    };
+    let fit = Fit::at(site.range.from, parameters, inside).mounted("noatime");
+    Ok(if packed {
+        fit.note("packed_meta_blocks=1: bitmaps, inode tables and journal lie at the front, in the special area of the stick")
+    } else {
+        fit
+    })
+}
+
+/// Fit XFS.
+pub(super) fn xfs(site: &Site<'_>) -> Result<Fit, FitError> {
+    let unit = unit(site);
+    // A group must hold at least two stripes, or rounding to them leaves no room for four groups.
+    let groups = unit.map_or(Bytes::ZERO, |unit| {
+        Bytes(unit.get().saturating_mul(2 * GROUPS))
+    });
+    let least = LEAST_XFS.max(groups);
+    if site.size() < least {
+        return Err(FitError::TooSmall {
+            fs: FileSystem::Xfs,
+            size: site.size(),
+            least,
+            way_out: "use ext4, or make the partition larger",
+        });
+    }
+    let parameters = Parameters::Xfs(Xfs {
+        stripe_unit: unit.unwrap_or(Bytes::ZERO),
+        groups: GROUPS,
+    });
+    let inside = match unit {
+        Some(_) => Inside::OnGrid(Bytes::ZERO),
+        None => Inside::StartOnly(format!(
+            "a stripe of {} is none that XFS can count in its blocks of 4 KiB",
+            site.boundaries.grain()
+        )),
+    };
+    Ok(Fit::at(site.range.from, parameters, inside).mounted("noatime"))
+}

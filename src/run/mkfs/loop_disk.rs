@@ -1,0 +1,109 @@
+//! How does an image file get partitions?
+//!
+//! Through a loop device, and partitions that are added to it one by one: a kernel need not be able
+//! to read tables for that (and the loop devices of some distributions refuse to). Both are done by
+//! tools of util-linux; root only.
+
+use super::tools::locate;
+use crate::error::Error;
+use crate::plan::layout::Layout;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A loop device with the partitions of a layout. Detached when dropped.
+#[derive(Debug)]
+pub struct LoopDisk {
+    /// The device, such as `/dev/loop0`.
+    path: String,
+    losetup: PathBuf,
+    delpart: PathBuf,
+    /// How many partitions were added.
+    partitions: usize,
+}
+
+impl LoopDisk {
+    /// Attach an image whose table is written.
+    ///
+    /// # Errors
+    /// Not root, no loop devices, or tools that are missing. Nothing stays attached.
+    pub fn attach(image: &Path, layout: &Layout) -> Result<LoopDisk, Error> {
+        let losetup = tool("losetup")?;
+        let addpart = tool("addpart")?;
+        let delpart = tool("delpart")?;
+        let sector = layout.logical_block.bytes().get().to_string();
+        let made = words(
+            Command::new(&losetup)
+                .args(["--find", "--show", "--sector-size", &sector])
+                .arg(image),
+        )?;
+        let mut disk = LoopDisk {
+            path: made,
+            losetup,
+            delpart,
+            partitions: 0,
+        };
+        for (index, partition) in layout.partitions.iter().enumerate() {
+            let range = layout.byte_range(partition);
+            // addpart counts in sectors of 512 bytes, whatever the logical block.
+            let in_sectors = |bytes: u64| (bytes / 512).to_string();
+            words(
+                Command::new(&addpart)
+                    .arg(&disk.path)
+                    .arg((index + 1).to_string())
+                    .arg(in_sectors(range.from.get()))
+                    .arg(in_sectors(range.length().get())),
+            )?;
+            disk.partitions = index + 1;
+        }
+        Ok(disk)
+    }
+
+    /// The device, such as `/dev/loop0`.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+}
+
+impl Drop for LoopDisk {
+    fn drop(&mut self) {
+        // Added partitions would outlive the file behind them.
+        for number in 1..=self.partitions {
+            let _ = Command::new(&self.delpart)
+                .args([&self.path, &number.to_string()])
+                .status();
+        }
+        let _ = Command::new(&self.losetup)
+            .args(["--detach", &self.path])
+            .status();
+    }
+}
+
+fn tool(name: &str) -> Result<PathBuf, Error> {
+    locate(name).ok_or_else(|| {
+        Error::failed(format!("{name} is not installed"))
+            .hint("install it: sudo apt install util-linux mount")
+    })
+}
+
+/// What a tool says, or why it failed.
+fn words(command: &mut Command) -> Result<String, Error> {
+    let failed = |why: String| {
+        Error::failed(format!(
+            "the image cannot be made a loop device with partitions: {why}"
+        ))
+        .hint(
+            "run as root, or write the table without --mkfs and run the commands of --format mkfs",
+        )
+    };
+    let output = command
+        .env("LC_ALL", "C")
+        .output()
+        .map_err(|error| failed(error.to_string()))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(failed(
+        said.lines().next().unwrap_or("no reason given").to_owned(),
+    ))
+}

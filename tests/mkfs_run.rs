@@ -1,0 +1,166 @@
+//! The runner: an image with a table becomes a loop device, the real tools make every file system,
+//! and what is read back decides.
+
+// A helper that fails must fail its test.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+mod mkfs_support;
+
+use common::{need, need_loop};
+use flashfit::output::sfdisk;
+use flashfit::plan::filesystem::{Inside, Parameters};
+use flashfit::plan::intent::Intent;
+use flashfit::plan::layout::Layout;
+use flashfit::plan::{Medium, alignment_of, layout};
+use flashfit::run::mkfs::loop_disk::LoopDisk;
+use flashfit::run::mkfs::{Outcome, make_all, prepare};
+use flashfit::topology::{Facts, Transport};
+use flashfit::units::{Bytes, LogicalBlock, Sectors};
+use std::path::Path;
+
+fn plan(capacity: u64, erase_block: Bytes, block: LogicalBlock, partitions: &[&str]) -> Layout {
+    let facts = Facts::bare("test", Transport::Usb, Some(Bytes(capacity)), block);
+    let choice = alignment_of(erase_block, Bytes::ZERO, &facts).unwrap();
+    let intent = Intent {
+        partitions: partitions.iter().map(|p| p.parse().unwrap()).collect(),
+        ..Intent::default()
+    };
+    let medium = Medium::from_facts(&facts).unwrap();
+    layout(&medium, &choice, &intent, *b"sixteen bytes...").unwrap()
+}
+
+/// An image with this table, written by sfdisk.
+fn image(folder: &Path, layout: &Layout) -> std::path::PathBuf {
+    let path = folder.join("stick.img");
+    let file = std::fs::File::create(&path).unwrap();
+    file.set_len(layout.capacity_bytes().get()).unwrap();
+    // With 4096-byte sectors only a loop device has them.
+    let run = assert_cmd::Command::new(common::tool("sfdisk").unwrap())
+        .args(["--no-reread", "--no-tell-kernel", "-q"])
+        .arg(&path)
+        .write_stdin(sfdisk::render(layout))
+        .output()
+        .unwrap();
+    assert!(run.status.success(), "{run:?}");
+    path
+}
+
+const ALL: [&str; 7] = [
+    "512MiB:fat32:BOOT",
+    "512MiB:exfat:it's mine",
+    "64MiB:swap",
+    "400MiB:ext4:root",
+    "1GiB:f2fs",
+    "6GiB:btrfs",
+    "rest:xfs",
+];
+
+const TOOLS: [&str; 8] = [
+    "sfdisk",
+    "mkfs.fat",
+    "mkfs.exfat",
+    "mkfs.ext4",
+    "mkfs.f2fs",
+    "mkfs.btrfs",
+    "mkfs.xfs",
+    "mkswap",
+];
+
+#[test]
+fn all_file_systems_of_a_layout_are_made_and_read_back() {
+    if !(need_loop() && TOOLS.into_iter().all(need)) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let layout = plan(12_000_000_000, Bytes::mib(4), LogicalBlock::B512, &ALL[..]);
+    let image = image(folder.path(), &layout);
+    let prepared = prepare(&layout).unwrap();
+    let disk = LoopDisk::attach(&image, &layout).unwrap();
+    let outcomes = make_all(&layout, &prepared, disk.path()).unwrap();
+    assert_eq!(outcomes.len(), 7);
+    for (number, outcome) in outcomes {
+        match outcome {
+            Outcome::Aligned(place) => {
+                assert!(place.is_multiple_of(Bytes::mib(4)), "{number}: {place}");
+            }
+            Outcome::Made => assert_eq!(number, 3),
+            Outcome::StartAligned(why) => panic!("{number}: {why}"),
+        }
+    }
+}
+
+#[test]
+fn a_file_system_that_lies_elsewhere_is_not_called_aligned() {
+    if !(need_loop() && need("sfdisk") && need("mkfs.fat")) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mut layout = plan(
+        1_000_000_000,
+        Bytes::mib(4),
+        LogicalBlock::B512,
+        &["rest:fat32"],
+    );
+    let image = image(folder.path(), &layout);
+    // As if mkfs.fat counted otherwise: the parameters say one thing, the volume is another.
+    let format = layout.partitions[0].format.as_mut().unwrap();
+    let Parameters::Fat(fat) = &mut format.parameters else {
+        panic!()
+    };
+    fat.reserved = Sectors(fat.reserved.get() - u64::from(fat.cluster.get() > 0) * 64);
+    let prepared = prepare(&layout).unwrap();
+    let disk = LoopDisk::attach(&image, &layout).unwrap();
+    let error = make_all(&layout, &prepared, disk.path()).unwrap_err();
+    assert_eq!(error.exit_code().number(), 8);
+    assert!(error.to_string().contains("not on the grid"), "{error}");
+}
+
+#[test]
+fn a_kernel_that_shows_another_table_is_not_written_to() {
+    if !(need_loop() && need("sfdisk") && need("mkfs.fat")) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let shown = plan(
+        1_000_000_000,
+        Bytes::mib(8),
+        LogicalBlock::B512,
+        &["rest:fat32"],
+    );
+    let wanted = plan(
+        1_000_000_000,
+        Bytes::mib(4),
+        LogicalBlock::B512,
+        &["rest:fat32"],
+    );
+    let image = image(folder.path(), &wanted);
+    let prepared = prepare(&wanted).unwrap();
+    let disk = LoopDisk::attach(&image, &shown).unwrap();
+    let error = make_all(&wanted, &prepared, disk.path()).unwrap_err();
+    assert_eq!(error.exit_code().number(), 7);
+    assert!(error.to_string().contains("the kernel shows"), "{error}");
+    drop(disk);
+    let bytes = std::fs::read(&image).unwrap();
+    assert!(bytes[512..].iter().all(|byte| *byte == 0));
+}
+
+#[test]
+fn parameters_that_are_not_told_are_not_guessed() {
+    let mut layout = plan(
+        1_000_000_000,
+        Bytes::mib(4),
+        LogicalBlock::B512,
+        &["rest:swap"],
+    );
+    assert!(matches!(
+        layout.partitions[0].format.as_ref().unwrap().inside,
+        Inside::OnGrid(_)
+    ));
+    layout.partitions[0].format = None;
+    let error = prepare(&layout).unwrap_err().to_string();
+    assert!(
+        error.contains("does not tell how to make its swap"),
+        "{error}"
+    );
+}
