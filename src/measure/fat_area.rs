@@ -7,8 +7,8 @@ use rand::RngExt;
 use rand::rngs::Xoshiro256PlusPlus;
 use std::time::Duration;
 
-/// The first writes of a pattern open units, or close those of the pattern before: not scored.
-pub const OPENING: usize = 2;
+/// The first write of a pattern opens a unit, or closes one of the pattern before: not scored.
+pub const OPENING: usize = 1;
 /// Writes of each pattern that are scored: as few as the normal approximation of a rank test bears.
 pub const SCORED: usize = 9;
 /// A write this many times as long as usual waited for a garbage collection and is charged.
