@@ -125,8 +125,8 @@ impl Toy {
         } else {
             let (first, last) = (from / self.page, (to - 1) / self.page);
             let continues = self.merges && from == self.last_end;
-            let head = from % self.page != 0 && !continues;
-            let tail = to % self.page != 0 && !self.merges && (last != first || !head);
+            let head = !from.is_multiple_of(self.page) && !continues;
+            let tail = !to.is_multiple_of(self.page) && !self.merges && (last != first || !head);
             let bytes = if self.whole_pages {
                 (last - first + 1) * self.page
             } else {

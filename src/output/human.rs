@@ -195,9 +195,13 @@ fn next(report: &Report, saved_as: Option<&Path>, text: &mut Text) {
     text.heading("Next");
     let device = shell_word(&report.device.path);
     let is_log = report.device.transport == Transport::Log;
+    let sudo = match report.device.transport {
+        Transport::Simulated => "",
+        _ => "sudo ",
+    };
     if !is_log && report.warnings.iter().any(|w| w.code == "mostly_blank") {
         text.command(
-            &format!("flashfit scan {device} --write-tests destroy"),
+            &format!("{sudo}flashfit scan {device} --write-tests destroy"),
             "write places first, then read them; destroys the contents",
         );
     }
