@@ -286,7 +286,6 @@ impl Paced {
             AccessError::Io { .. } | AccessError::NotSaved { .. } => Errno::EIO,
             AccessError::Gone { .. } => Errno::ENODEV,
             AccessError::Unaligned { .. } => Errno::EINVAL,
-            AccessError::NotSaved { .. } => Errno::ENOSPC,
         })
     }
 }

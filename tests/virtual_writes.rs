@@ -11,16 +11,17 @@ use common::virtual_stick::Stick;
 use serde_json::Value;
 use std::time::{Duration, Instant};
 
-/// FUSE and the loop device scatter by 50 to 100 us: what differs here differs by several times that.
+/// FUSE and the loop device scatter by 50 to 100 us a read, and add 1 to 2 ms to a synchronous write,
+/// which is followed by a flush: what differs here differs by more than that.
 const STEP: &str = r#"
 [read]
 base = "300us"
 per_kib = "5us"
 crossing.erase_block = "500us"
 [write]
-base = "500us"
-per_kib = "30us"
-partial_page = "400us"
+base = "2ms"
+per_kib = "100us"
+partial_page = "1.5ms"
 [noise]
 sigma = "10us"
 "#;
@@ -52,8 +53,8 @@ fn report(profile: &str) -> Option<Value> {
 fn a_hard_limit_and_a_special_zone_are_told() {
     let profile = format!(
         "capacity = \"4000000000B\"\n[flash]\nerase_block = \"4MiB\"\npage = \"16KiB\"\n{STEP}\
-         [open_units]\nlinear = 5\nrandom = 5\ncollect = \"100ms\"\n\
-         [[zones]]\nfrom = \"0B\"\nto = \"4MiB\"\nrandom = 0.4\npage_mapped = true\n"
+         [open_units]\nlinear = 5\nrandom = 5\ncollect = \"200ms\"\n\
+         [[zones]]\nfrom = \"0B\"\nto = \"4MiB\"\nrandom = 0.2\npage_mapped = true\n"
     );
     let Some(report) = report(&profile) else {
         return;
@@ -71,7 +72,7 @@ fn a_hard_limit_and_a_special_zone_are_told() {
 fn a_soft_limit_is_told() {
     let profile = format!(
         "capacity = \"4000000000B\"\n[flash]\nerase_block = \"4MiB\"\n{STEP}\
-         [open_units]\nlinear = 6\nrandom = 6\ncutoff = \"soft\"\nsoft_rate = 0.5\n"
+         [open_units]\nlinear = 6\nrandom = 6\ncutoff = \"soft\"\nsoft_rate = 0.3\n"
     );
     let Some(report) = report(&profile) else {
         return;
@@ -84,7 +85,7 @@ fn a_soft_limit_is_told() {
 #[test]
 fn a_flat_stick_gets_no_limit_no_zone_and_no_erase_block() {
     let profile = "capacity = \"4000000000B\"\n[flash]\nerase_block = \"4MiB\"\n\
-        [read]\nbase = \"300us\"\n[write]\nbase = \"500us\"\nper_kib = \"30us\"\n\
+        [read]\nbase = \"300us\"\n[write]\nbase = \"2ms\"\nper_kib = \"100us\"\n\
         [noise]\nsigma = \"10us\"\n";
     let Some(report) = report(profile) else {
         return;
