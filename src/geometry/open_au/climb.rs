@@ -93,6 +93,8 @@ pub struct Climb<'a> {
     pub(super) spares: Vec<usize>,
     /// The levels of 1, 2, 3 … units.
     pub levels: Vec<Level>,
+    /// For each level, how many visits were slow, and of how many.
+    stalls: Vec<(usize, usize)>,
     /// The first level that can be compared with the last.
     pub(super) steady_from: usize,
     /// How often the rate changed by itself.
@@ -115,6 +117,7 @@ impl<'a> Climb<'a> {
             most,
             spares,
             levels: Vec::new(),
+            stalls: Vec::new(),
             steady_from: 0,
             shifts: 0,
         }
@@ -176,9 +179,20 @@ impl<'a> Climb<'a> {
                         Step::Slow(slow)
                     });
                 }
-                Some(step) => return Ok(step),
+                Some(step) => {
+                    self.stalls.push((judge.slow_visits(), judge.visits()));
+                    return Ok(step);
+                }
             }
         }
+    }
+
+    /// The share of visits that are slow for another reason than the number of units: what was seen
+    /// with up to half of `n`, guessed a little higher where that is little.
+    pub(super) fn stall_rate(&self, n: usize) -> f64 {
+        let few = self.stalls.iter().take((n / 2).saturating_sub(1));
+        let (slow, visits) = few.fold((0, 0), |(slow, visits), (s, v)| (slow + s, visits + v));
+        (slow as f64 + 1.0) / (visits as f64 + 20.0)
     }
 
     /// The level of all visits, slow or not.

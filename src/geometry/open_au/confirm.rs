@@ -15,6 +15,9 @@ const RULED_OUT: usize = 8;
 const RANGE: usize = 5;
 /// So many collections are spent in any case.
 const AFFORDABLE: usize = 80;
+/// Slow visits must be so many times as frequent as with few units. One unit too many under random
+/// replacement makes about two in each pass slow.
+const STALLS: f64 = 2.0;
 /// How many passes in a row must be clean.
 const CLEAN: u32 = 2;
 /// The rate changed by itself when a smaller number of units is as slow as a larger one, within this
@@ -52,6 +55,12 @@ impl Climb<'_> {
                     return Ok(None);
                 }
                 Some(Step::Slow(again)) => {
+                    // Stalls of the stick's own come so often that no pass is clean.
+                    let rate = again.visits as f64 / again.of as f64;
+                    let explained = rate < STALLS * self.stall_rate(n);
+                    if !(slow.every && again.every) && explained {
+                        return Ok(Some(Ending::Unclear(n)));
+                    }
                     return Ok(Some(Ending::Hard(bracket(n, slow, again, seen))));
                 }
             }

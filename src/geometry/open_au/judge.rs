@@ -23,6 +23,8 @@ pub(super) struct Slow {
     pub(super) every: bool,
     /// How many did.
     pub(super) visits: usize,
+    /// Of so many.
+    pub(super) of: usize,
     /// The median of their seconds.
     pub(super) seconds: f64,
 }
@@ -55,6 +57,8 @@ pub(super) struct Judge {
     pub(super) row: usize,
     fast: Vec<f64>,
     slow: Vec<f64>,
+    /// All visits so far.
+    visits: usize,
     /// Passes without a slow visit.
     pub(super) clean: u32,
     slow_passes: u32,
@@ -68,6 +72,7 @@ impl Judge {
             row: n.min(ROW),
             fast: Vec::new(),
             slow: Vec::new(),
+            visits: 0,
             clean: 0,
             slow_passes: 0,
         }
@@ -75,6 +80,7 @@ impl Judge {
 
     /// One pass, which may have been given up.
     pub(super) fn add(&mut self, times: &[f64]) {
+        self.visits += times.len();
         let slow: Vec<f64> = times.iter().copied().filter(|t| *t > self.above).collect();
         if slow.is_empty() {
             self.clean += 1;
@@ -87,6 +93,11 @@ impl Judge {
             .any(|row| row.len() >= self.row);
         self.slow_passes = if throughout { self.slow_passes + 1 } else { 0 };
         self.slow.extend(slow);
+    }
+
+    /// How many visits there were.
+    pub(super) fn visits(&self) -> usize {
+        self.visits
     }
 
     /// How many visits were slow.
@@ -106,6 +117,7 @@ impl Judge {
             Step::Slow(Slow {
                 every,
                 visits: self.slow.len(),
+                of: self.visits,
                 seconds: median(&self.slow),
             })
         })

@@ -65,6 +65,16 @@ impl Climb<'_> {
 
     /// The same for visits of another size.
     fn settled_at(&mut self, lanes: Vec<usize>, size: Bytes) -> Result<f64, Stop> {
+        self.settled_visits(lanes, size)
+            .map(|times| trimmed_mean(&times))
+    }
+
+    /// The visits themselves.
+    pub(super) fn settled_visits(
+        &mut self,
+        lanes: Vec<usize>,
+        size: Bytes,
+    ) -> Result<Vec<f64>, Stop> {
         let n = lanes.len().max(1);
         // Four visits to each and some more: whatever counts as in use after so many is in use.
         let passes = (4 * n + 8).div_ceil(n);
@@ -82,7 +92,7 @@ impl Climb<'_> {
         }
         self.size = usual;
         ended?;
-        Ok(trimmed_mean(&times))
+        Ok(times)
     }
 
     /// The largest number of units before which no step lies that could be a soft limit, seen too
