@@ -35,6 +35,13 @@ pub struct WriteArgs {
     /// for others to ~/.local/state/flashfit. A file that exists is never replaced.
     #[arg(long, value_name = "FILE")]
     pub backup: Option<PathBuf>,
+    /// Make the file systems too, with the real mkfs tools, and read them back
+    ///
+    /// The tools are looked for before anything is written. Afterwards the superblocks are read: the
+    /// exit code is 8 when a file system does not lie where the layout wants it. On an image file this
+    /// goes through a loop device, which needs root.
+    #[arg(long)]
+    pub mkfs: bool,
     /// Tell the device that it may forget the contents of the new partitions
     ///
     /// What is forgotten cannot be restored. Experience with cards is mixed: some became fast again,

@@ -102,7 +102,6 @@ pub fn make_all(
         let mut medium = block::open(Path::new(disk))
             .map_err(|error| Error::failed(format!("cannot read {disk} back: {error}")))?;
         let outcome = read_back(layout, *number, &mut medium)?;
-        tell(&format!("partition {number}: {outcome}\n"));
         outcomes.push((*number, outcome));
     }
     Ok(outcomes)

@@ -10,7 +10,7 @@ use super::examine::{Examined, examine};
 use super::intent::{intent, of_plan};
 use super::plan::{not_measured, saved_report, whole_sectors};
 use super::target::{self, Target};
-use super::{interrupt, print, tell};
+use super::{interrupt, mkfs, print, tell};
 use crate::cli::{WriteArgs, WriteSource};
 use crate::device::{ReadDevice, shell_word};
 use crate::error::{Error, ExitCode};
@@ -59,6 +59,10 @@ pub fn write(args: &WriteArgs) -> Result<ExitCode, Error> {
     let mut target = target::open(&args.device, args.seed, args.sector_size, "write")?;
     let layout = layout(&ground, target.reader(), &intent)?;
     let prepared = prepare(target.reader(), &layout)?;
+    let tools = args
+        .mkfs
+        .then(|| mkfs_tools(&target, &layout))
+        .transpose()?;
     preview(&target, &prepared);
     let who = target.for_people(&args.device);
     ask(asker.as_mut(), &who)?;
@@ -71,7 +75,52 @@ pub fn write(args: &WriteArgs) -> Result<ExitCode, Error> {
     if was_exchanged(&target) {
         return Err(exchanged(&args.device));
     }
-    carry_out(args, &mut target, prepared, &place)
+    let ended = carry_out(args, &mut target, prepared, &place)?;
+    if let Some(tools) = tools {
+        // The tools claim the partitions themselves, which nobody can while the disk is claimed.
+        // Nothing is in them that a desktop could mount: old signatures were wiped.
+        let is_image = matches!(target, Target::Image(_));
+        drop(target);
+        make_file_systems(&args.device, is_image, &layout, &tools)?;
+    }
+    Ok(ended)
+}
+
+/// Find the tools for the file systems before anything is written.
+fn mkfs_tools(target: &Target, layout: &Layout) -> Result<mkfs::Prepared, Error> {
+    match target {
+        Target::Simulated(_) => Err(Error::usage(
+            "--mkfs: a simulated stick has no partitions that a tool could open",
+        )
+        .hint("leave it out, or try it on an image file")),
+        Target::Image(_) => {
+            mkfs::loop_disk::check()?;
+            mkfs::prepare(layout)
+        }
+        Target::Block(_) => mkfs::prepare(layout),
+    }
+}
+
+/// Make the file systems, and say where they lie.
+fn make_file_systems(
+    name: &str,
+    is_image: bool,
+    layout: &Layout,
+    tools: &mkfs::Prepared,
+) -> Result<(), Error> {
+    let made = if is_image {
+        let disk = mkfs::loop_disk::LoopDisk::attach(Path::new(name), layout)?;
+        mkfs::make_all(layout, tools, disk.path())?
+    } else {
+        let path = std::fs::canonicalize(name)
+            .map_err(|error| Error::io(format!("{name}: it went away: {error}")))?;
+        mkfs::make_all(layout, tools, &path.to_string_lossy())?
+    };
+    let text: String = made
+        .iter()
+        .map(|(number, outcome)| format!("partition {number}: {outcome}\n"))
+        .collect();
+    print(text.as_bytes())
 }
 
 /// Everything but the write, on a device that is open for reading only.
@@ -278,8 +327,10 @@ fn carry_out(
         "what was there is saved in {}\nto undo: {undo}\n",
         path.display()
     );
-    for command in &layout.mkfs {
-        text += &format!("file system: {command}\n");
+    if !args.mkfs {
+        for command in &layout.mkfs {
+            text += &format!("file system: {command}\n");
+        }
     }
     print(text.as_bytes())?;
     shown.map(|()| ExitCode::Done)

@@ -10,6 +10,28 @@ use crate::plan::layout::Layout;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// Whether an image can be attached at all, asked before anything is written.
+///
+/// # Errors
+/// Not root, or tools that are missing.
+pub fn check() -> Result<(), Error> {
+    use std::os::unix::fs::MetadataExt;
+    for name in ["losetup", "addpart", "delpart"] {
+        tool(name)?;
+    }
+    // The owner of this process's directory in /proc is its effective user.
+    let root = std::fs::metadata("/proc/self").is_ok_and(|me| me.uid() == 0);
+    if root {
+        return Ok(());
+    }
+    Err(
+        Error::failed("--mkfs on an image file needs root, for a loop device with partitions")
+            .hint(
+                "run as root, or leave it out and run the commands of: flashfit plan --format mkfs",
+            ),
+    )
+}
+
 /// A loop device with the partitions of a layout. Detached when dropped.
 #[derive(Debug)]
 pub struct LoopDisk {

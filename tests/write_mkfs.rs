@@ -1,0 +1,83 @@
+//! `write --mkfs`: table and file systems in one command, and what `check` says of them.
+
+#![allow(clippy::unwrap_used)] // tests
+
+mod common;
+
+use common::program::{flashfit, image};
+use common::{need, need_loop};
+
+/// 2 GiB with a byte-exact size that is no multiple of the grid.
+const SIZE: u64 = 2_147_483_648 + 512 * 4097;
+
+fn write(image: &str, backup: &str, partitions: &[&str], more: &[&str]) -> common::program::Ended {
+    let size = format!("{SIZE}B");
+    let mut words = vec!["write", image, "--erase-block", "12MiB", "--backup", backup];
+    words.extend(["--yes", "--expect-size", &size]);
+    for partition in partitions {
+        words.extend(["--partition", partition]);
+    }
+    words.extend(more);
+    flashfit(&words)
+}
+
+#[test]
+fn the_file_systems_are_made_and_lie_on_the_grid() {
+    let tools = ["mkfs.fat", "mkfs.exfat", "mkfs.ext4", "mkfs.f2fs"];
+    if !(need_loop() && tools.into_iter().all(need)) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let image = image(folder.path(), "card.img", SIZE);
+    let partitions = [
+        "256MiB:fat32:BOOT",
+        "512MiB:exfat",
+        "384MiB:ext4:root",
+        "rest:f2fs",
+    ];
+    let written = write(&image, &path("old.json"), &partitions, &["--mkfs"]);
+    assert_eq!(written.code, Some(0), "{}", written.stderr);
+    let said = written.stdout;
+    for number in 1..=4 {
+        assert!(said.contains(&format!("partition {number}: ")), "{said}");
+    }
+    let checked = flashfit(&["check", &image, "--erase-block", "12MiB", "--json"]);
+    assert_eq!(
+        checked.code,
+        Some(0),
+        "{} {}",
+        checked.stdout,
+        checked.stderr
+    );
+    let found = checked.json();
+    let partitions_found = found["partitions"].as_array().unwrap();
+    assert_eq!(partitions_found.len(), 4, "{found}");
+    for partition in partitions_found {
+        assert!(partition["content"].is_string(), "{partition}");
+        assert_eq!(partition["on_grid"], true, "{partition}");
+    }
+    // Once more over what is there: nothing asks, nothing is in the way.
+    let again = write(&image, &path("second.json"), &partitions, &["--mkfs"]);
+    assert_eq!(again.code, Some(0), "{}", again.stderr);
+}
+
+#[test]
+fn a_simulated_stick_has_no_partitions_for_tools() {
+    let folder = tempfile::tempdir().unwrap();
+    let backup = folder.path().join("b.json").to_string_lossy().into_owned();
+    let refused = flashfit(&[
+        "write",
+        "sim:kingston-dt101g2",
+        "--erase-block",
+        "4MiB",
+        "--backup",
+        &backup,
+        "--yes",
+        "--expect-size",
+        "8019509248B",
+        "--mkfs",
+    ]);
+    let message = refused.failure(2);
+    assert!(message.contains("--mkfs"), "{message}");
+}
