@@ -20,7 +20,7 @@ fn scan(profile: &Profile, seed: u64) -> Ran<fat_area::Found> {
 
 /// Zones in MiB.
 fn zones(area: &FatArea) -> Vec<(f64, f64, ZoneKind)> {
-    let mib = |bytes: Bytes| bytes.get() as f64 / (1 << 20) as f64;
+    let mib = |bytes: Bytes| bytes.get() as f64 / f64::from(1 << 20);
     area.zones
         .iter()
         .map(|zone| (mib(zone.from_bytes), mib(zone.to_bytes), zone.kind))
@@ -28,7 +28,7 @@ fn zones(area: &FatArea) -> Vec<(f64, f64, ZoneKind)> {
 }
 
 fn expected(profile: &Profile) -> Vec<(f64, f64, ZoneKind)> {
-    let mib = |bytes: Bytes| bytes.get() as f64 / (1 << 20) as f64;
+    let mib = |bytes: Bytes| bytes.get() as f64 / f64::from(1 << 20);
     profile
         .expected
         .fat_area

@@ -34,8 +34,15 @@ fn contains(au: &OpenAu, limit: u32) -> bool {
 
 fn line(name: &str, au: &OpenAu) -> String {
     format!(
-        "{name}: {} limit {:?} from {:?} to {:?} {:?} of {:?} ({:.3})",
-        au.verdict, au.limit, au.at_least, au.at_most, au.cutoff, au.unit_bytes, au.confidence
+        "{name}: {} limit {:?} from {:?} to {:?} {:?} of {:?} ({:.3}) {:?}",
+        au.verdict,
+        au.limit,
+        au.at_least,
+        au.at_most,
+        au.cutoff,
+        au.unit_bytes,
+        au.confidence,
+        au.evidence
     )
 }
 
@@ -98,7 +105,7 @@ fn every_limit_is_found_whatever_is_replaced() {
     let seeds = if full() { 50 } else { 1 };
     let mut wrong = Vec::new();
     for policy in [Policy::Lru, Policy::Fifo, Policy::Random] {
-        let (mut exact, mut all, mut collections, mut seconds) = (0, 0, 0, 0.0);
+        let (mut exact, mut untold, mut all, mut collections, mut seconds) = (0, 0, 0, 0, 0.0);
         for limit in 1..=25 {
             for seed in 1..=seeds {
                 let ran = ran(&with_limit(limit, policy), seed);
@@ -109,9 +116,11 @@ fn every_limit_is_found_whatever_is_replaced() {
                     all += 1;
                     exact += usize::from(au.limit == Some(limit));
                     let right = match policy {
-                        Policy::Random => {
-                            au.verdict.is_told() && contains(au, limit) && au.at_most.is_some()
+                        Policy::Random if !au.verdict.is_told() => {
+                            untold += 1;
+                            true
                         }
+                        Policy::Random => contains(au, limit) && au.at_most.is_some(),
                         _ => au.limit == Some(limit) && au.verdict == Verdict::Confirmed,
                     };
                     if !right {
@@ -122,8 +131,11 @@ fn every_limit_is_found_whatever_is_replaced() {
                 seconds += ran.cost.device_time.as_secs_f64();
             }
         }
+        // Settling under random replacement may look like stalls of the stick's own: rather untold than
+        // wrong.
+        assert!(untold * 200 <= all, "{policy:?}: {untold} of {all} untold");
         println!(
-            "{policy:?}: {exact} of {all} exact; {} collections, {:.1} s a run",
+            "{policy:?}: {exact} of {all} exact, {untold} untold; {} collections, {:.1} s a run",
             collections / (25 * seeds),
             seconds / (25 * seeds) as f64
         );

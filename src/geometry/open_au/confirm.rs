@@ -76,7 +76,7 @@ impl Climb<'_> {
         let patience = if slow.every {
             3 * n + 10
         } else {
-            RANGE * n + 20
+            RULED_OUT * n + 20
         };
         let (mut clean, mut misses) = (0, 0);
         while clean < passes {
