@@ -62,6 +62,11 @@ fn every_offered_command_explains_itself() {
         .skip_while(|line| *line != "Commands:")
         .skip(1)
         .take_while(|line| !line.is_empty())
+        // What does not fit behind a command goes on below, further in.
+        .filter_map(|line| {
+            line.strip_prefix("  ")
+                .filter(|rest| !rest.starts_with(' '))
+        })
         .filter_map(|line| line.split_whitespace().next())
         .filter(|name| *name != "help")
         .collect();

@@ -35,7 +35,7 @@ fn an_image_is_read_and_written_like_a_device() {
     written.read(Bytes(512), &mut back).unwrap();
     assert_eq!(back[..], data[..]);
     let error = image::open_writable(&path, LogicalBlock::B512).unwrap_err();
-    assert!(matches!(error, OpenError::InUse { .. }), "{error}");
+    assert!(matches!(error, OpenError::Locked { .. }), "{error}");
     drop(written);
     assert!(image::open_writable(&path, LogicalBlock::B512).is_ok());
 }

@@ -7,6 +7,7 @@ mod common;
 
 use common::program::{flashfit, flowing, image};
 use flashfit::output::layout_json;
+use flashfit::plan::layout::{Layout, Partition};
 use flashfit::units::{Bytes, Lba};
 use std::path::Path;
 
@@ -119,7 +120,12 @@ fn all_three_sources_give_the_same_layout() {
     let scanned = layout(&["sim:corsair-voyager"]);
     assert_eq!(layout(&["--report", &saved]), scanned);
     let by_hand = layout(&["--capacity", "16012804096B", "--erase-block", "8MiB"]);
-    assert_eq!(by_hand.partitions, scanned.partitions);
+    // The insides of file systems differ: only a scan knows the page.
+    let places = |layout: &Layout| -> Vec<_> {
+        let place = |p: &Partition| (p.first, p.sectors, p.kind, p.uuid);
+        layout.partitions.iter().map(place).collect()
+    };
+    assert_eq!(places(&by_hand), places(&scanned));
     assert_eq!(by_hand.disk_id, scanned.disk_id);
 }
 

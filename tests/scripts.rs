@@ -94,6 +94,8 @@ impl Disk {
 impl Drop for Disk {
     fn drop(&mut self) {
         if self.looped {
+            // A tool may have made partitions, which would outlive the file behind them.
+            let _ = Command::new("partx").arg("-d").arg(&self.path).output();
             let _ = Command::new(common::tool("losetup").unwrap())
                 .arg("--detach")
                 .arg(&self.path)
@@ -116,7 +118,7 @@ fn table(path: &Path) -> Value {
 fn make(block: LogicalBlock, table: TableKind, erase_block: Bytes, phase: Bytes) -> Layout {
     let facts = facts(CARD, block);
     let mut wish = intent(&[
-        "100MiB:fat32:BOOT",
+        "300MiB:fat32:BOOT",
         "513MiB:swap:swap space",
         "rest:ext4:it's $HOME",
         "64MiB:exfat:X",

@@ -117,6 +117,8 @@ impl Disk {
 impl Drop for Disk {
     fn drop(&mut self) {
         if self.looped {
+            // A tool may have made partitions, which would outlive the file behind them.
+            let _ = Command::new("partx").arg("-d").arg(&self.path).output();
             let _ = Command::new("losetup")
                 .arg("--detach")
                 .arg(&self.path)

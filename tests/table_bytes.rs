@@ -63,7 +63,7 @@ fn the_disk_signature_keeps_its_leading_zero_and_byte_order() {
 #[test]
 fn an_active_partition_is_the_only_status_and_boot_code_goes() {
     let device = device(LogicalBlock::B512, Old::Mbr);
-    let mut plan = layout(&device, TableKind::Mbr, "a", &["8MiB:fat32", "rest:ext4"]);
+    let mut plan = layout(&device, TableKind::Mbr, "a", &["8MiB:fat16", "rest:ext4"]);
     plan.partitions[1].bootable = true;
     let sector = written(&device, &plan).bytes(Bytes::ZERO, 512);
     assert_eq!((sector[446], sector[462]), (0, 0x80));
@@ -85,7 +85,7 @@ fn extended_and_protective_types_are_refused() {
 fn a_layout_that_contradicts_itself_never_reaches_the_crates() {
     let device = blank(LogicalBlock::B512);
     for kind in [TableKind::Mbr, TableKind::Gpt] {
-        let good = layout(&device, kind, "a", &["8MiB:fat32", "8MiB:ext4"]);
+        let good = layout(&device, kind, "a", &["8MiB:fat16", "8MiB:ext4"]);
         // Over the next one, and past the end: mbrman and gpt take both.
         let mut over = good.clone();
         over.partitions[0].sectors = Sectors(20480);

@@ -156,7 +156,7 @@ pub const TABLE: [&str; 8] = [
     "--table",
     "gpt",
     "--partition",
-    "8MiB:fat32:BOOT",
+    "8MiB:fat16:BOOT",
     "--partition",
     "rest:ext4:root",
 ];

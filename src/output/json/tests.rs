@@ -10,7 +10,7 @@ use serde_json::Value;
 /// Every key of the schema, as a path. `[]` is an element of a list.
 const KEYS: &str = "schema version \
     device.path device.capacity_bytes device.logical_block_size device.physical_block_size \
-    device.transport device.vendor device.model device.serial device.usb_id device.removable \
+    device.transport device.vendor device.model device.serial device.usb_id device.removable device.real_capacity_bytes \
     device.reported.preferred_erase_size device.reported.ssr_au_size \
     device.reported.optimal_io_size device.reported.discard_granularity \
     geometry.erase_block.verdict geometry.erase_block.bytes geometry.erase_block.phase_bytes \
