@@ -50,6 +50,10 @@ pub trait Sweeper {
     /// Make the visits; the seconds that each took, fewer than asked for when given up.
     fn sweep(&mut self, sweep: &Sweep) -> Result<Vec<f64>, Stop>;
 
+    /// From now on visits out of order stay within so much of the start of their lane: what is
+    /// known to be one unit.
+    fn narrow(&mut self, window: Bytes);
+
     /// Flush, and tell how many seconds it took.
     fn flush(&mut self) -> Result<f64, Stop>;
 
@@ -82,7 +86,12 @@ pub struct Lanes<'a, 'd> {
     unit: Bytes,
     /// Seconds of a flush without work, when every visit is flushed.
     idle_flush: Option<f64>,
+    /// Visits out of order stay within this much of the start of their lane.
+    window: Bytes,
 }
+
+/// A window holds so many of the largest writes at least: fewer would come back to the same place.
+const FEWEST_IN_WINDOW: u64 = 4;
 
 impl<'a, 'd> Lanes<'a, 'd> {
     /// Lanes on these ranges. `unit` is what a garbage collection is charged with.
@@ -107,6 +116,7 @@ impl<'a, 'd> Lanes<'a, 'd> {
             lanes,
             unit,
             idle_flush: None,
+            window: unit,
         }
     }
 
@@ -116,7 +126,8 @@ impl<'a, 'd> Lanes<'a, 'd> {
             return Vec::new();
         };
         let start = lane.range.from.get();
-        let room = lane.range.length().get() / size.get().max(1);
+        let window = self.window.max(Bytes(FEWEST_IN_WINDOW * size.get()));
+        let room = lane.range.length().min(window).get() / size.get().max(1);
         match order {
             Order::Linear => {
                 // A unit that is full begins again.
@@ -163,6 +174,10 @@ impl<'a, 'd> Lanes<'a, 'd> {
 }
 
 impl Sweeper for Lanes<'_, '_> {
+    fn narrow(&mut self, window: Bytes) {
+        self.window = window;
+    }
+
     fn sweep(&mut self, sweep: &Sweep) -> Result<Vec<f64>, Stop> {
         let visits: Vec<Vec<Bytes>> = sweep
             .lanes

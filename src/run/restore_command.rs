@@ -9,7 +9,7 @@ use crate::cli::RestoreArgs;
 use crate::error::{Error, ExitCode};
 use crate::output::change_text;
 use crate::table::backup::{self, Backup};
-use crate::table::restore::{self, RestoreError, State};
+use crate::table::restore::{self, RestoreError, Restoring, State};
 use crate::units::LogicalBlock;
 
 /// Do it.
@@ -62,6 +62,9 @@ fn restore_table(args: &RestoreArgs, text: &str) -> Result<ExitCode, Error> {
     let mut target = target::open(&args.device, 1, block, "restore")?;
     let restoring = restore::prepare(target.reader(), backup).map_err(|error| of(args, &error))?;
     tell(&change_text::restore(target.facts(), &restoring));
+    if args.consent.yes {
+        recognised(args, &restoring)?;
+    }
     ask(asker.as_mut(), &target.for_people(&args.device))?;
     let written = restoring
         .write(target.device())
@@ -76,6 +79,20 @@ fn restore_table(args: &RestoreArgs, text: &str) -> Result<ExitCode, Error> {
         .as_bytes(),
     )?;
     shown.map(|()| ExitCode::Done)
+}
+
+/// Nobody reads the warning of an unattended run: a device that holds nothing of what was written
+/// then, but something else, is likely another one.
+fn recognised(args: &RestoreArgs, restoring: &Restoring) -> Result<(), Error> {
+    let holds = |state: State| restoring.sectors().any(|(_, now)| now == state);
+    if holds(State::Other) && !holds(State::Replaced) {
+        return Err(Error::refused(format!(
+            "{}: nothing of what was written then is there, but something else is: it may be another device",
+            args.device
+        ))
+        .hint("look at it with --dry-run, and restore it at a terminal, without --yes"));
+    }
+    Ok(())
 }
 
 fn dry_run(

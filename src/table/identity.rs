@@ -42,7 +42,7 @@ impl Identity {
     }
 
     /// The first thing that shows that `self` (told by a file) and `now` (at hand) are two devices.
-    /// What one of them does not know shows nothing.
+    /// What the file does not know shows nothing; what the file knows, the device has to know too.
     pub fn difference(&self, now: &Identity) -> Option<Difference> {
         let sizes = (self.capacity, now.capacity);
         if let (Some(then), Some(now)) = sizes
@@ -69,11 +69,10 @@ impl Identity {
             ("USB id", &self.usb_id, &now.usb_id),
         ]
         .into_iter()
-        .find_map(|(field, then, now)| match (then, now) {
-            (Some(then), Some(now)) if then != now => {
-                Some(Difference::new(field, then.clone(), now.clone()))
-            }
-            _ => None,
+        .find_map(|(field, then, now)| {
+            let then = then.as_ref().filter(|then| Some(*then) != now.as_ref())?;
+            let now = now.clone().unwrap_or_else(|| "none".to_owned());
+            Some(Difference::new(field, then.clone(), now))
         })
     }
 }
@@ -128,7 +127,12 @@ mod tests {
             "serial number 4C53 there, 4C54 here"
         );
         now.serial = None;
-        assert_eq!(then.difference(&now), None);
+        assert_eq!(
+            then.difference(&now).unwrap().to_string(),
+            "serial number 4C53 there, none here"
+        );
+        assert_eq!(now.difference(&then), None);
+        now.serial = Some("4C53".to_owned());
         now.model = Some("Other".to_owned());
         assert_eq!(then.difference(&now).unwrap().field, "model");
         now.logical_block = LogicalBlock::B4096;

@@ -5,6 +5,7 @@ use super::{Disk, Roots, entries, text};
 use crate::device::open_error::shell_word;
 use std::fmt;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Deeper stacks than this do not exist; it ends the walk through a damaged tree.
@@ -79,7 +80,10 @@ pub fn in_use(roots: &Roots, disk: &Disk) -> Vec<Use> {
     let walk = Walk {
         roots,
         mounts: Mounts::read(roots),
-        loops: backed_loops(roots),
+        loops: backed_loops(roots)
+            .into_iter()
+            .chain(twin_loops(roots))
+            .collect(),
     };
     let mut found = Vec::new();
     walk.visit(&disk.directory, &disk.name, &mut Vec::new(), &mut found);
@@ -89,7 +93,7 @@ pub fn in_use(roots: &Roots, disk: &Disk) -> Vec<Use> {
 struct Walk<'a> {
     roots: &'a Roots,
     mounts: Mounts,
-    /// (backing block device, loop device).
+    /// (block device, loop device that is backed by it, or by the same file as it).
     loops: Vec<(String, String)>,
 }
 
@@ -125,6 +129,10 @@ impl Walk<'_> {
             }
         }
         for (_, loop_name) in self.loops.iter().filter(|(backing, _)| backing == name) {
+            // Twins lead to one another.
+            if below.iter().any(|link| link.name == *loop_name) {
+                continue;
+            }
             let at = self.roots.sys.join("block").join(loop_name);
             self.visit_holder(&at, loop_name, below, found);
         }
@@ -211,13 +219,50 @@ impl Link {
 
 /// The loop device that a regular file is attached to, and the command that detaches it.
 pub fn loop_device_of(roots: &Roots, file: &Path) -> Option<(String, String)> {
-    let file = fs::canonicalize(file).ok()?;
+    let path = fs::canonicalize(file).ok()?;
+    // By file, not by name: a file may have several (hard links).
+    let id = file_id(file);
     let name = entries(&roots.sys.join("block")).into_iter().find(|name| {
         let backing = roots.sys.join("block").join(name).join("loop/backing_file");
-        text(&backing).is_some_and(|backing| Path::new(&backing) == file)
+        text(&backing).is_some_and(|backing| {
+            let backing = Path::new(&backing);
+            backing == path || (id.is_some() && file_id(backing) == id)
+        })
     })?;
     let device = format!("/dev/{name}");
     Some((device.clone(), format!("sudo losetup -d {device}")))
+}
+
+/// What a file is, whatever it is called: device and inode.
+fn file_id(file: &Path) -> Option<(u64, u64)> {
+    let data = fs::metadata(file).ok().filter(fs::Metadata::is_file)?;
+    Some((data.dev(), data.ino()))
+}
+
+/// Loop devices on the same file as another: whoever uses one of them uses all.
+fn twin_loops(roots: &Roots) -> Vec<(String, String)> {
+    let loops: Vec<(String, (u64, u64))> = entries(&roots.sys.join("block"))
+        .into_iter()
+        .filter(|name| name.starts_with("loop"))
+        .filter_map(|name| {
+            let file = roots
+                .sys
+                .join("block")
+                .join(&name)
+                .join("loop/backing_file");
+            let id = file_id(Path::new(&text(&file)?))?;
+            Some((name, id))
+        })
+        .collect();
+    let twins = |(name, id): &(String, (u64, u64))| -> Vec<(String, String)> {
+        let others = loops
+            .iter()
+            .filter(|(other, same)| other != name && same == id);
+        others
+            .map(|(other, _)| (name.clone(), other.clone()))
+            .collect()
+    };
+    loops.iter().flat_map(twins).collect()
 }
 
 /// Loop devices whose backing "file" is a block device: the kernel lists them as no holders.

@@ -79,6 +79,8 @@ impl Toy {
 }
 
 impl Sweeper for Toy {
+    fn narrow(&mut self, _window: Bytes) {}
+
     fn sweep(&mut self, sweep: &Sweep) -> Result<Vec<f64>, Stop> {
         let mut times = Vec::new();
         let mut row = 0;
