@@ -66,6 +66,8 @@ pub struct Site<'a> {
     pub stick: &'a Stick,
     /// Whether FATs go into a special area.
     pub fat_area: FatAreaChoice,
+    /// Heads and sectors per track that a boot ROM looks for in this FAT.
+    pub fat_geometry: Option<fat::FatGeometry>,
 }
 
 impl Site<'_> {
