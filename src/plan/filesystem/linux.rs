@@ -52,6 +52,21 @@ fn unit(site: &Site<'_>) -> Option<Bytes> {
     unit.is_multiple_of(BLOCK).then_some(unit)
 }
 
+/// Why ext4 cannot be told a stripe.
+fn no_stripe(unit: Bytes) -> String {
+    if !unit.is_multiple_of(BLOCK) {
+        return format!(
+            "start aligned only: a stripe of {unit} is none that ext4 can count in its blocks of 4 KiB"
+        );
+    }
+    match unit.get() / BLOCK.get() {
+        ..=1 => "start aligned only: boundaries every 4 KiB are every block of ext4".to_owned(),
+        _ => format!(
+            "start aligned only: a stripe of {unit} is larger than a block group of ext4, which has 128 MiB"
+        ),
+    }
+}
+
 /// Fit ext4.
 pub(super) fn ext4(site: &Site<'_>) -> Result<Fit, FitError> {
     if site.size() < LEAST_EXT4 {
@@ -87,10 +102,7 @@ pub(super) fn ext4(site: &Site<'_>) -> Result<Fit, FitError> {
     });
     let inside = match stripe {
         Some(_) => Inside::OnGrid(Bytes::ZERO),
-        None => Inside::StartOnly(format!(
-            "a stripe of {} is none that ext4 can count in its blocks of 4 KiB",
-            site.boundaries.grain()
-        )),
+        None => Inside::StartOnly(no_stripe(site.boundaries.grain())),
     };
     let fit = Fit::at(site.range.from, parameters, inside).mounted("noatime");
     Ok(if packed {
@@ -100,10 +112,22 @@ pub(super) fn ext4(site: &Site<'_>) -> Result<Fit, FitError> {
     })
 }
 
+/// The most allocation groups, up to [`GROUPS`], of which the last has something in it. mkfs.xfs
+/// (6.1) rounds a group up to whole stripes, so that of nine stripes three groups take all and the
+/// fourth is empty, which it finds out after it has written.
+fn allocation_groups(size: Bytes, unit: Option<Bytes>) -> u64 {
+    let Some(unit) = unit else { return GROUPS };
+    let stripes = size.get() / unit.get();
+    (2..=GROUPS)
+        .rev()
+        .find(|groups| (groups - 1) * stripes.div_ceil(*groups) < stripes)
+        .unwrap_or(2)
+}
+
 /// Fit XFS.
 pub(super) fn xfs(site: &Site<'_>) -> Result<Fit, FitError> {
     let unit = unit(site);
-    // A group must hold at least two stripes, or rounding to them leaves no room for four groups.
+    // Groups of fewer than two stripes hold little beside their own headers.
     let groups = unit.map_or(Bytes::ZERO, |unit| {
         Bytes(unit.get().saturating_mul(2 * GROUPS))
     });
@@ -118,7 +142,7 @@ pub(super) fn xfs(site: &Site<'_>) -> Result<Fit, FitError> {
     }
     let parameters = Parameters::Xfs(Xfs {
         stripe_unit: unit.unwrap_or(Bytes::ZERO),
-        groups: GROUPS,
+        groups: allocation_groups(site.size(), unit),
     });
     let inside = match unit {
         Some(_) => Inside::OnGrid(Bytes::ZERO),
