@@ -22,6 +22,9 @@ const BOOT_SECTORS: u64 = 24;
 /// Bytes of an entry of the FAT.
 const ENTRY: u64 = 4;
 
+/// What mkfs.exfat takes without `-b` (exfatprogs 1.2.0, `DEFAULT_BOUNDARY_ALIGNMENT`).
+const DEFAULT_BOUNDARY: Bytes = Bytes::mib(1);
+
 /// The values of `-b` that are tried, as powers of two: from 128 KiB, which holds the boot region of
 /// 4096-byte sectors too, up to the largest boundary unit of the SD specification.
 const COARSE: std::ops::RangeInclusive<u32> = 17..=26;
@@ -257,10 +260,16 @@ fn finish(site: &Site<'_>, placed: Placed, why: String) -> Fit {
             inside: Inside::OnGrid(offset),
             mount: String::new(),
         }),
-        notes: vec![format!(
-            "mkfs.exfat -b {}: without it the boundary is 1 MiB, whatever the erase block",
-            placed.made.boundary
-        )],
+        // What mkfs.exfat does anyway needs no explanation.
+        notes: (placed.made.boundary != DEFAULT_BOUNDARY)
+            .then(|| {
+                format!(
+                    "mkfs.exfat -b {}: without it the boundary is {DEFAULT_BOUNDARY}, whatever the erase block",
+                    placed.made.boundary
+                )
+            })
+            .into_iter()
+            .collect(),
         alternative: None,
     }
 }
