@@ -51,7 +51,8 @@ fn parameters(partition: &Partition) -> &Parameters {
 }
 
 fn on_grid(partition: &Partition) -> bool {
-    matches!(partition.format.as_ref().unwrap().inside, Inside::OnGrid(_))
+    let inside = &partition.format.as_ref().unwrap().inside;
+    !matches!(inside, Inside::StartOnly(_))
 }
 
 #[test]

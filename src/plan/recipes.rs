@@ -2,7 +2,7 @@
 //! and the advice.
 
 use super::filesystem::advice::{self, Suits, advice};
-use super::filesystem::command::{UNKNOWN_DISK, command, mkfs, partition_node};
+use super::filesystem::command::{UNKNOWN_DISK, command, partition_node};
 use super::filesystem::{Format, Inside};
 use super::fitted::Fitted;
 use super::intent::Intent;
@@ -19,10 +19,7 @@ pub(super) fn about_file_systems(
 ) {
     let disk = medium.disk.as_deref().unwrap_or(UNKNOWN_DISK);
     let block = layout.logical_block;
-    layout.mkfs = (1..=layout.partitions.len())
-        .filter_map(|number| mkfs(layout, number, disk))
-        .map(|command| command.line())
-        .collect();
+    layout.name_disk(disk);
     for (index, (partition, fitted)) in layout.partitions.iter_mut().zip(fitted).enumerate() {
         let number = index + 1;
         layout.notes.extend(

@@ -208,6 +208,23 @@ pub fn volume(wish: &Wish, reserved: Sectors) -> Option<Fat> {
     })
 }
 
+/// Whether mkfs.fat makes exactly this volume in a partition of so many sectors.
+pub(super) fn is_volume(fat: &Fat, block: LogicalBlock, sectors: Sectors) -> bool {
+    let wish = Wish {
+        width: fat.width,
+        block,
+        sectors,
+        cluster: fat.cluster,
+        fats: fat.fats,
+        geometry: fat.geometry,
+    };
+    let track = u64::from(fat.geometry.sectors_per_track);
+    (1..=2).contains(&fat.fats)
+        && (1..=255).contains(&fat.geometry.heads)
+        && (1..=63).contains(&track)
+        && volume(&wish, fat.reserved) == Some(*fat)
+}
+
 /// The sectors in front of the data area with as few reserved ones as possible.
 pub fn shortest(wish: &Wish) -> Option<Fat> {
     volume(wish, Sectors(wish.width.least_reserved()))

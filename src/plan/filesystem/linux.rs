@@ -46,6 +46,33 @@ pub struct Xfs {
     pub groups: u64,
 }
 
+impl Ext4 {
+    /// Whether it is what a grid of this unit leads to. The stride is a page, which only the stick
+    /// tells: any part of the stripe.
+    pub(super) fn follows(&self, unit: Bytes) -> bool {
+        let stripe = stripe_blocks(unit).unwrap_or(0);
+        let stride = self.stride_blocks;
+        self.stripe_blocks == stripe
+            && (stride == stripe || stride > 1 && stripe > 0 && stripe.is_multiple_of(stride))
+    }
+}
+
+impl Xfs {
+    /// Whether it is what a grid of this unit leads to in a partition of this size.
+    pub(super) fn follows(&self, unit: Bytes, size: Bytes) -> bool {
+        let unit = unit.is_multiple_of(BLOCK).then_some(unit);
+        self.stripe_unit == unit.unwrap_or(Bytes::ZERO)
+            && self.groups == allocation_groups(size, unit)
+    }
+}
+
+/// The stripe of ext4 on a grid of this unit, in blocks.
+fn stripe_blocks(unit: Bytes) -> Option<u64> {
+    unit.is_multiple_of(BLOCK)
+        .then(|| unit.get() / BLOCK.get())
+        .filter(|blocks| *blocks <= GROUP && *blocks > 1)
+}
+
 /// The unit to count in: the erase block, or the grid when none is told.
 fn unit(site: &Site<'_>) -> Option<Bytes> {
     let unit = site.boundaries.grain();
@@ -77,9 +104,7 @@ pub(super) fn ext4(site: &Site<'_>) -> Result<Fit, FitError> {
             way_out: "a smaller one has no room for a journal; make the partition larger, or use fat16",
         });
     }
-    let stripe = unit(site)
-        .map(|unit| unit.get() / BLOCK.get())
-        .filter(|blocks| *blocks <= GROUP && *blocks > 1);
+    let stripe = stripe_blocks(site.boundaries.grain());
     // A page where it is told and divides the stripe, else the stripe itself: mke2fs objects to a
     // stripe that is no multiple of the stride.
     let page = site
