@@ -189,7 +189,7 @@ pub fn layout(
         capacity: medium.sectors(),
         notes: notes(&partitions, &fitted, &choice, block),
         warnings,
-        alignment: choice,
+        alignment: choice.clone(),
         gpt: shape,
         first_usable: room.first,
         last_usable: Lba(room.end.get() - 1),
@@ -199,7 +199,7 @@ pub fn layout(
         mkfs: Vec::new(),
         advice: None,
     };
-    about_file_systems(&mut layout, medium, intent, &fitted);
+    about_file_systems(&mut layout, medium, intent, &fitted, &setting);
     layout.check().map_err(PlanError::Inconsistent)?;
     Ok(layout)
 }
