@@ -22,7 +22,7 @@ const BOOT_SECTORS: u64 = 24;
 /// Bytes of an entry of the FAT.
 const ENTRY: u64 = 4;
 
-/// What mkfs.exfat takes without `-b` (exfatprogs 1.2.0, `DEFAULT_BOUNDARY_ALIGNMENT`).
+/// What mkfs.exfat takes without `-b` (read back from images that exfatprogs 1.2.0 made).
 const DEFAULT_BOUNDARY: Bytes = Bytes::mib(1);
 
 /// The values of `-b` that are tried, as powers of two: from 128 KiB, which holds the boot region of

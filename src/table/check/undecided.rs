@@ -10,7 +10,7 @@ use crate::plan::types::BASIC_DATA;
 use crate::plan::{Guid, PartitionType};
 use crate::units::{Alignment, Bytes};
 
-/// EFI system partition, a FAT (UEFI specification, 13.3).
+/// EFI system partition, a FAT (UEFI specification, "Defined GPT Partition Entry - Partition Type GUIDs").
 const EFI_SYSTEM: Guid = Guid::from_u128(0xC12A_7328_F81F_11D2_BA4B_00A0_C93E_C93B);
 
 /// Clusters are counted from the start and are seldom smaller than this: from a start that is no

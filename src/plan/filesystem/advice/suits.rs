@@ -133,7 +133,7 @@ fn no_limit(fs: FileSystem, stick: &Stick) -> bool {
 }
 
 /// The largest piece that file systems other than logs write in any order as a matter of course: a
-/// node of Btrfs or NTFS's index block, 16 KiB at the most by default (btrfs manual, `nodesize`).
+/// node of Btrfs (btrfs manual, `nodesize`: 16 KiB by default), four times the block of the others.
 const LARGEST_IN_PLACE: Bytes = Bytes::kib(16);
 
 /// Not even one allocation unit can be written in any order, or only in pieces larger than file
