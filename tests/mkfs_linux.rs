@@ -181,7 +181,8 @@ fn no_group_of_xfs_is_empty_however_few_erase_blocks_there_are() {
     let full = common::full();
     let mut made_some = 0;
     // Nine erase blocks are what three groups take all of.
-    let sample = |erase_block: u64, units: u64| units == 9 || (erase_block + units) % 23 == 0;
+    let sample =
+        |erase_block: u64, units: u64| units == 9 || (erase_block + units).is_multiple_of(23);
     for erase_block in [36, 48, 64, 96, 128, 192, 256] {
         for units in (7..=40).filter(|units| full || sample(erase_block, *units)) {
             let case = Case {
