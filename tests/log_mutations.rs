@@ -52,7 +52,7 @@ fn geometry(runs: &[Run], capacity: Option<Bytes>) -> Geometry {
 }
 
 /// Few logs (the fixtures alone) need many seeds to tell a share of findings.
-const SEEDS: u64 = 12;
+const SEEDS: u64 = 8;
 
 /// What is told, as comparable numbers.
 fn told(g: &Geometry) -> [Option<u64>; 5] {

@@ -28,7 +28,7 @@ fn refused(device: &MemoryDevice, layout: &Layout) -> PrepareError {
 fn every_mbr_entry_has_its_cylinders_and_beyond_8_gb_the_marker() {
     // The first sectors of an 8 GB stick, and one behind the last cylinder.
     let device = sized(LogicalBlock::B512, 16 << 30);
-    let wishes = ["4MiB:fat16", "7GiB:fat32", "1GiB:exfat", "rest:ext4"];
+    let wishes = ["4MiB:swap", "7GiB:fat32", "1GiB:exfat", "rest:ext4"];
     let after = written(&device, &layout(&device, TableKind::Mbr, "a", &wishes));
     let sector = after.bytes(Bytes::ZERO, 512);
     let chs = |entry: usize| {

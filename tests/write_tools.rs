@@ -17,7 +17,7 @@ const MIB: u64 = 1 << 20;
 /// Four partitions, as they are written in most tests.
 const FOUR: [&str; 8] = [
     "--partition",
-    "33MiB:fat32:BOOT",
+    "33MiB:fat16:BOOT",
     "--partition",
     "70MiB:ext4:root",
     "--partition",
