@@ -8,6 +8,7 @@
 mod plan_support;
 
 use flashfit::output::{layout_json, sfdisk};
+use flashfit::plan::filesystem::Parameters;
 use flashfit::plan::intent::{Intent, TableChoice};
 use flashfit::plan::{
     Board, FileSystem, Layout, Medium, PartitionType, PlanError, TableKind, layout,
@@ -132,6 +133,21 @@ fn a_raspberry_pi_boots_from_fat32_first_on_an_mbr_and_the_4_from_a_gpt_too() {
         let error = for_board(Board::RaspberryPi, None, &partitions).unwrap_err();
         assert!(error.to_string().contains("--partition 256MiB:fat32:BOOT"));
     }
+    // With larger sectors FAT32 is larger: what the refusal suggests is taken.
+    let coarse = |partitions: &[&str]| {
+        let facts = plan_support::facts(CARD, LogicalBlock::B4096);
+        let choice = grid(Bytes::mib(4));
+        let wish = wish(Board::RaspberryPi, None, partitions);
+        layout(
+            &Medium::from_facts(&facts).unwrap(),
+            &choice,
+            &wish,
+            plan_support::ENTROPY,
+        )
+    };
+    let error = coarse(&["rest:ext4"]).unwrap_err().to_string();
+    let (_, suggested) = error.split_once("--partition ").unwrap();
+    coarse(&[suggested, "rest:ext4"]).unwrap();
     let error = for_board(Board::RaspberryPi, Some(TableKind::Gpt), &fat_first).unwrap_err();
     assert!(
         error.to_string().contains("--boot raspberry-pi-4"),
@@ -164,6 +180,15 @@ fn am335x_gets_an_active_fat_partition_behind_its_loaders() {
     assert!(whole.warnings.is_empty());
     let geometry = Board::Am335x.wishes().fat_geometry.unwrap();
     assert_eq!((geometry.heads, geometry.sectors_per_track), (255, 63));
+    assert!(whole.mkfs[0].contains(" -g 255/63 "), "{}", whole.mkfs[0]);
+    let Parameters::Fat(fat) = whole.partitions[0].format.as_ref().unwrap().parameters else {
+        panic!();
+    };
+    assert_eq!(fat.volume, whole.partitions[0].sectors);
+    // Only the first FAT is the ROM's; it wants whole tracks, the others whole units.
+    let two = ["516096s:fat16", "256MiB:fat32", "rest:ext4"];
+    let two = for_board(Board::Am335x, None, &two).unwrap();
+    assert!(two.mkfs[1].contains(" -g 255/32 "), "{}", two.mkfs[1]);
     assert_eq!(Board::Generic.wishes().fat_geometry, None);
     assert!(plan.partitions[0].first >= Lba(8192));
     assert!(for_board(Board::Am335x, None, &["rest:ext4"]).is_err());

@@ -203,7 +203,7 @@ fn the_grid_comes_from_a_report_or_else_from_what_is_reported_or_a_precaution() 
     if !need("sfdisk") {
         return;
     }
-    let image = Image::with(8_000_000_000, "label: dos\nstart=8192,size=8192,type=c\n");
+    let image = Image::with(8_000_000_000, "label: dos\nstart=8192,size=8192,type=83\n");
     let precaution = image.check(&[]);
     assert_eq!(precaution.code, Some(8));
     assert!(
@@ -241,6 +241,97 @@ fn the_grid_comes_from_a_report_or_else_from_what_is_reported_or_a_precaution() 
     }
     let gone = flashfit(&["check", "/nonexistent/image"]);
     gone.failure(1);
+}
+
+#[test]
+fn a_start_that_a_file_system_will_be_made_for_is_not_called_wrong_before_mkfs() {
+    if !need("sfdisk") {
+        return;
+    }
+    // exFAT on a grid of 12 MiB starts at 4 MiB, so that its heap comes to 12 MiB.
+    let image = Image::new(31_914_983_424);
+    let device = image.path.to_str().unwrap();
+    let backup = image.folder.path().join("backup");
+    let backup = backup.to_str().unwrap();
+    let words = [
+        "write",
+        device,
+        "--erase-block",
+        "12MiB",
+        "--fs",
+        "exfat",
+        "--yes",
+        "--expect-size",
+        "31914983424B",
+        "--backup",
+        backup,
+    ];
+    let written = flashfit(&words);
+    assert_eq!(written.code, Some(0), "{}", written.stderr);
+    let json = image.json("12MiB");
+    let partition = &json["partitions"][0];
+    assert_eq!(partition["start"]["on_grid"], false, "{json:#}");
+    assert_eq!(partition["decides"], "later");
+    assert_eq!(partition["good_start_before_bytes"], Value::Null);
+    assert_eq!(partition["good_start_behind_bytes"], Value::Null);
+    let text = image.check(&["--erase-block", "12MiB"]).success();
+    assert!(
+        text.contains("not decided yet") && !text.contains("OFF THE GRID"),
+        "{text}"
+    );
+    // A type that no such file system bears is off the grid, and so is a start off every cluster.
+    for (script, later) in [
+        ("start=8192,size=8192,type=83", false),
+        ("start=8192,size=8192,type=82", false),
+        ("start=8192,size=8192,type=7", true),
+        ("start=8199,size=8192,type=7", false),
+    ] {
+        let image = Image::with(64 * MIB, &format!("label: dos\n{script}\n"));
+        let json = image.json("12MiB");
+        assert_eq!(
+            json["partitions"][0]["decides"] == "later",
+            later,
+            "{script}"
+        );
+        assert_eq!(json["partitions"][0]["on_grid"], later, "{script}");
+    }
+    // Btrfs starts at 3 MiB where the grid divides 8 MiB.
+    let image = Image::with(64 * MIB, "label: dos\nstart=6144,size=8192,type=83\n");
+    assert_eq!(image.json("4MiB")["partitions"][0]["decides"], "later");
+    assert_eq!(image.json("6MiB")["partitions"][0]["on_grid"], false);
+}
+
+#[test]
+fn btrfs_is_not_judged_by_one_chunk_where_the_next_lies_elsewhere() {
+    if !(need("sfdisk") && need("mkfs.btrfs")) {
+        return;
+    }
+    for start in [12, 15, 4] {
+        let image = with_fs(512, start, "83", "mkfs.btrfs", &["-q", "-f"]);
+        let json = image.json("12MiB");
+        let partition = &json["partitions"][0];
+        assert_eq!(partition["decides"], "start_only", "{json:#}");
+        assert_eq!(partition["on_grid"], start == 12);
+        assert_eq!(partition["data_area"], Value::Null);
+        let text = image.check(&["--erase-block", "12MiB"]).stdout;
+        assert!(
+            text.contains("start only: its chunks lie 8 MiB apart"),
+            "{text}"
+        );
+        assert!(
+            !text.contains(": on the grid") && !text.contains("everything on"),
+            "{text}"
+        );
+        if start != 12 {
+            // Only starts that are on the grid themselves.
+            assert_eq!(
+                partition["good_start_behind_bytes"].as_u64().unwrap() % (12 * MIB),
+                0
+            );
+        }
+    }
+    let image = with_fs(512, 3, "83", "mkfs.btrfs", &["-q", "-f"]);
+    assert_eq!(image.json("4MiB")["partitions"][0]["decides"], "data_area");
 }
 
 #[test]

@@ -8,7 +8,7 @@ mod common;
 mod plan_support;
 
 use common::program::{flashfit, flowing};
-use flashfit::geometry::{OpenAu, Verdict};
+use flashfit::geometry::{OpenAu, Verdict, Zone, ZoneKind};
 use flashfit::output::{layout_json, layout_text};
 use flashfit::plan::filesystem::Stick;
 use flashfit::plan::filesystem::advice::{Purpose, Suits};
@@ -94,6 +94,94 @@ fn the_advice_follows_the_number_of_open_units() {
             .iter()
             .all(|choice| choice.suits == Suits::Well)
     );
+}
+
+#[test]
+fn writes_in_any_order_that_are_never_efficient_in_small_pieces_count() {
+    // Even one unit is too many: no limit is told, but the smallest size that works is.
+    let mut geometry = flashfit::geometry::Geometry::default();
+    geometry.open_au.linear = OpenAu {
+        verdict: Verdict::Confirmed,
+        limit: Some(18),
+        unit_bytes: Some(Bytes::mib(4)),
+        ..OpenAu::default()
+    };
+    geometry.open_au.random.count.verdict = Verdict::Likely;
+    geometry.open_au.random.smallest_efficient_write_bytes = Some(Bytes::kib(256));
+    let facts = facts(CARD, LogicalBlock::B512);
+    let medium = Medium::from_facts(&facts)
+        .unwrap()
+        .with_geometry(&geometry, &facts);
+    let plan = on(&medium, Bytes::mib(8), &Intent::default()).unwrap();
+    let advice = plan.advice.unwrap();
+    for choice in &advice.choices {
+        let well = choice.suits == Suits::Well;
+        let expected = ["fat32", "exfat", "f2fs"].contains(&choice.filesystem.as_str());
+        assert_eq!(well, expected, "{choice:?}");
+    }
+    // What is counted is named where it is not the erase block.
+    let said = &advice.paragraph;
+    assert!(said.contains("keeps 18 units of 4 MiB open"), "{said}");
+    assert!(said.contains("erase block of 8 MiB"), "{said}");
+}
+
+#[test]
+fn the_advice_names_what_the_commands_do() {
+    let stick = Stick {
+        zones: vec![Zone {
+            from_bytes: Bytes::ZERO,
+            to_bytes: Bytes::mib(4),
+            kind: ZoneKind::Faster,
+        }],
+        efficient: Some(Bytes::kib(64)),
+        ..keeps(5, 5)
+    };
+    let said = |partition: &str, zone_to: u64| {
+        let mut medium = plan_support::medium(CARD);
+        medium.stick = stick.clone();
+        medium.stick.zones[0].to_bytes = Bytes::mib(zone_to);
+        let wish = Intent {
+            partitions: vec![partition.parse().unwrap()],
+            ..Intent::default()
+        };
+        on(&medium, Bytes::mib(4), &wish).unwrap()
+    };
+    // A small partition has smaller clusters than the stick would like.
+    for wish in [
+        "600MiB:fat32",
+        "rest:fat32",
+        "100MiB:exfat",
+        "rest:exfat",
+        "rest:ntfs",
+    ] {
+        let plan = said(wish, 4);
+        let fs = plan.partitions[0].filesystem.word();
+        let choice = plan.advice.as_ref().unwrap().choices.iter();
+        let choice = choice.clone().find(|it| it.filesystem == fs).unwrap();
+        let unit = choice.unit_bytes.unwrap().get();
+        let option = match fs {
+            "fat32" => format!(" -s {} ", unit / 512),
+            "exfat" => format!(" -c {}K ", unit / 1024),
+            _ => format!(" -c {unit} "),
+        };
+        assert!(
+            plan.mkfs[0].contains(&option),
+            "{}: {choice:?}",
+            plan.mkfs[0]
+        );
+    }
+    // The partition starts at 4 MiB: behind a zone of 4 MiB, inside one of 64 MiB.
+    for (zone_to, inside) in [(4, false), (64, true)] {
+        for fs in ["ext4", "f2fs"] {
+            let plan = said(&format!("rest:{fs}"), zone_to);
+            let choices = plan.advice.unwrap().choices;
+            let choice = choices.iter().find(|it| it.filesystem == fs).unwrap();
+            let front = choice.reasons.iter().any(|reason| reason.contains("front"));
+            assert_eq!(front, inside, "{choice:?}");
+            let packed = plan.mkfs[0].contains("packed_meta_blocks");
+            assert_eq!(packed, inside && fs == "ext4", "{}", plan.mkfs[0]);
+        }
+    }
 }
 
 #[test]

@@ -91,6 +91,108 @@ fn a_layout_file_is_checked_number_by_number() {
 }
 
 #[test]
+fn commands_in_a_layout_file_are_those_of_its_parameters_or_refused() {
+    let wishes = ["256MiB:fat32:BOOT", "1GiB:ext4", "rest:f2fs"];
+    let plan = plan(16_012_804_096, Bytes::mib(4), &intent(&wishes)).unwrap();
+    let good: serde_json::Value = serde_json::from_str(&layout_json::render(&plan)).unwrap();
+    let with = |pointer: &str, value: serde_json::Value| {
+        let mut file = good.clone();
+        *file.pointer_mut(pointer).unwrap() = value;
+        layout_json::parse(&file.to_string()).map_err(|error| error.to_string())
+    };
+    let first = plan.mkfs[0].clone();
+    for bad in [
+        "rm -rf /home #/dev/sdX1".to_owned(),
+        first.replace("-F 32", "-F 16"),
+        format!("{first}; reboot"),
+        first.replace("/dev/sdX1", "/dev/sdX2"),
+        first.replace("/dev/sdX1", "/dev/$(reboot)1"),
+        first.replace("/dev/sdX1", "/dev/sdY1"),
+        first.replace("/dev/sdX1", "/etc/passwd1"),
+        first.replace("/dev/sdX1", "'/dev/sdX1'"),
+        String::new(),
+    ] {
+        let error = with("/mkfs/0", bad.as_str().into()).unwrap_err();
+        assert!(error.contains("contradicts itself"), "{bad}: {error}");
+    }
+    let short = serde_json::json!([first]);
+    assert!(with("/mkfs", short).is_err());
+    let more = serde_json::json!([plan.mkfs.clone(), vec!["reboot".to_owned()]].concat());
+    assert!(with("/mkfs", more).is_err());
+    // Another disk is another name for the same.
+    for (disk, node) in [
+        ("/dev/sdb", "/dev/sdb3"),
+        ("/dev/mmcblk0", "/dev/mmcblk0p3"),
+        (
+            "/dev/disk/by-id/usb-a_b-0:0",
+            "/dev/disk/by-id/usb-a_b-0:0-part3",
+        ),
+    ] {
+        let mut named = plan.clone();
+        named.name_disk(disk);
+        assert!(
+            named.mkfs[2].ends_with(&format!(" {node}")),
+            "{:?}",
+            named.mkfs
+        );
+        assert_eq!(
+            layout_json::parse(&layout_json::render(&named)).unwrap(),
+            named
+        );
+    }
+    // Without any they are made.
+    assert_eq!(with("/mkfs", serde_json::json!([])).unwrap(), plan);
+    for (pointer, value) in [
+        ("/partitions/1/format/parameters/stripe_blocks", 7.into()),
+        ("/partitions/1/format/parameters/stride_blocks", 7.into()),
+        ("/partitions/1/format/parameters/stride_blocks", 0.into()),
+        ("/partitions/1/format/mount", "x; reboot".into()),
+        ("/partitions/1/format/data_offset_bytes", MIB.into()),
+        (
+            "/partitions/2/format/parameters/segments_per_section",
+            0.into(),
+        ),
+        (
+            "/partitions/2/format/parameters/segments_per_section",
+            3.into(),
+        ),
+        ("/partitions/2/format/parameters/active_logs", 5.into()),
+        ("/partitions/2/format/data_offset_bytes", 0.into()),
+        ("/partitions/0/format/parameters/fat_sectors", 1.into()),
+        ("/partitions/0/format/parameters/cluster_bytes", 0.into()),
+    ] {
+        let value: serde_json::Value = value;
+        let error = with(pointer, value).unwrap_err();
+        assert!(
+            error.contains("the parameters are not"),
+            "{pointer}: {error}"
+        );
+    }
+    // What only people read is not read back as something to run.
+    let mut other = good.clone();
+    other["partitions"][0]["alternative"] = "or run: reboot".into();
+    assert_eq!(layout_json::parse(&other.to_string()).unwrap(), plan);
+}
+
+#[test]
+fn no_place_is_told_for_data_that_mkfs_puts_where_it_likes() {
+    for (wish, mib) in [("rest:f2fs", 12), ("rest:btrfs", 8)] {
+        let plan = plan(31_914_983_424, Bytes::mib(mib), &intent(&[wish])).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&layout_json::render(&plan)).unwrap();
+        let format = &json["partitions"][0]["format"];
+        assert!(format["data_offset_bytes"].is_null(), "{format}");
+        assert!(format["start_only_reason"].is_null(), "{format}");
+        assert_eq!(layout_json::parse(&json.to_string()).unwrap(), plan);
+        let script = flashfit::output::mkfs::render(&plan, None);
+        assert!(!script.contains("behind the start"), "{script}");
+        assert!(script.contains("lies on the grid"), "{script}");
+        let text = flashfit::output::layout_text::render(&plan);
+        assert!(text.contains("allocates lies on the grid"), "{text}");
+        assert!(!text.contains("data area at"), "{text}");
+    }
+}
+
+#[test]
 fn gaps_missing_from_a_layout_file_are_filled_in() {
     let wish = with_table(TableKind::Mbr, &["64MiB:fat32"]);
     let plan = plan(16_012_804_096, Bytes::mib(4), &wish).unwrap();

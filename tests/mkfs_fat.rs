@@ -9,7 +9,7 @@ mod mkfs_support;
 
 use common::{need, need_loop};
 use flashfit::plan::filesystem::Parameters;
-use flashfit::plan::filesystem::fat::{Fat, FatWidth, Wish, volume};
+use flashfit::plan::filesystem::fat::{Fat, FatGeometry, FatWidth, Wish, volume};
 use flashfit::plan::{FileSystem, PlanError};
 use flashfit::units::{Bytes, LogicalBlock, MIB, Sectors};
 use mkfs_support::*;
@@ -195,6 +195,10 @@ fn the_arithmetic_is_that_of_mkfs_fat_for_any_size_and_options() {
             sectors: Sectors(sectors),
             cluster: Bytes(per_cluster * sector),
             fats,
+            geometry: FatGeometry {
+                heads: 255,
+                sectors_per_track: if chance.below(4) == 0 { 63 } else { 32 },
+            },
         };
         let Some(expected) = volume(&wish, Sectors(reserved)) else {
             continue;
@@ -210,8 +214,9 @@ fn the_arithmetic_is_that_of_mkfs_fat_for_any_size_and_options() {
             "-r 512 "
         };
         let words = format!(
-            "{root}-F {} -S {sector} -s {per_cluster} -f {fats} -g 255/32 -R {reserved} -h 8192",
-            width.bits()
+            "{root}-F {} -S {sector} -s {per_cluster} -f {fats} -g 255/{} -R {reserved} -h 8192",
+            width.bits(),
+            wish.geometry.sectors_per_track
         );
         let mut arguments: Vec<String> = words.split(' ').map(str::to_owned).collect();
         arguments.push(volume.path.to_str().unwrap().to_owned());

@@ -51,7 +51,8 @@ fn parameters(partition: &Partition) -> &Parameters {
 }
 
 fn on_grid(partition: &Partition) -> bool {
-    matches!(partition.format.as_ref().unwrap().inside, Inside::OnGrid(_))
+    let inside = &partition.format.as_ref().unwrap().inside;
+    !matches!(inside, Inside::StartOnly(_))
 }
 
 #[test]
@@ -170,6 +171,38 @@ fn xfs_groups_begin_on_boundaries() {
         assert_eq!(field("unit") * 4096, case.erase_block, "{told}");
         assert_eq!(field("agblocks") * 4096 % case.erase_block, 0, "{told}");
     });
+}
+
+#[test]
+fn no_group_of_xfs_is_empty_however_few_erase_blocks_there_are() {
+    if !need("mkfs.xfs") {
+        return;
+    }
+    let full = common::full();
+    let mut made_some = 0;
+    // Nine erase blocks are what three groups take all of.
+    let sample =
+        |erase_block: u64, units: u64| units == 9 || (erase_block + units).is_multiple_of(23);
+    for erase_block in [36, 48, 64, 96, 128, 192, 256] {
+        for units in (7..=40).filter(|units| full || sample(erase_block, *units)) {
+            let case = Case {
+                // One unit in front of the partition and one behind it.
+                capacity: (units + 2) * erase_block * MIB,
+                erase_block: erase_block * MIB,
+                phase: 0,
+                block: LogicalBlock::B512,
+            };
+            let size = format!("{}MiB:xfs", units * erase_block);
+            match case.plan_of(size.parse().unwrap()) {
+                Ok(plan) => {
+                    made(&plan);
+                    made_some += 1;
+                }
+                Err(error) => assert!(error.to_string().contains("needs at least"), "{error}"),
+            }
+        }
+    }
+    assert!(made_some >= 7, "{made_some}");
 }
 
 #[test]

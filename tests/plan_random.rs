@@ -153,7 +153,7 @@ proptest! {
                 AlignedBy::DataArea { reason } => {
                     prop_assert!(!reason.is_empty());
                     let inside = p.format.as_ref().map(|format| &format.inside);
-                    prop_assert!(matches!(inside, Some(Inside::OnGrid(_))), "{:?}", p);
+                    prop_assert!(matches!(inside, Some(Inside::OnGrid(_) | Inside::UnitsOnGrid)), "{:?}", p);
                 }
             }
             if let Some(Format { inside: Inside::OnGrid(offset), .. }) = &p.format {

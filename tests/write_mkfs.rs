@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used)] // tests
 
+mod check_support;
 mod common;
 
+use check_support::Looped;
 use common::program::{flashfit, image};
 use common::{need, need_loop};
 
@@ -60,6 +62,62 @@ fn the_file_systems_are_made_and_lie_on_the_grid() {
     // Once more over what is there: nothing asks, nothing is in the way.
     let again = write(&image, &path("second.json"), &partitions, &["--mkfs"]);
     assert_eq!(again.code, Some(0), "{}", again.stderr);
+}
+
+#[test]
+fn the_commands_of_a_saved_layout_name_the_partitions_of_the_disk_at_hand() {
+    if !(need_loop() && need("partx")) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let size = format!("{SIZE}B");
+    let plan = flashfit(&[
+        "plan",
+        "--capacity",
+        &size,
+        "--erase-block",
+        "4MiB",
+        "--fs",
+        "ext4",
+        "--format",
+        "json",
+    ]);
+    let json = plan.success();
+    assert!(json.contains("/dev/sdX1"), "{json}");
+    std::fs::write(path("layout.json"), &json).unwrap();
+    let image = image(folder.path(), "card.img", SIZE);
+    let looped = Looped::new(std::path::Path::new(&image), "512");
+    let disk = looped.path.to_str().unwrap();
+    let write = |layout: &str, backup: &str| {
+        flashfit(&[
+            "write",
+            disk,
+            "--layout",
+            &path(layout),
+            "--yes",
+            "--expect-size",
+            &size,
+            "--backup",
+            &path(backup),
+        ])
+    };
+    let bad = json.replace("mkfs.ext4 ", "rm -rf / #");
+    std::fs::write(path("bad.json"), bad).unwrap();
+    let refused = write("bad.json", "bad-backup.json");
+    assert!(refused.failure(1).contains("contradicts itself"));
+    let written = write("layout.json", "backup.json");
+    // The partitions would outlive the loop device.
+    let _ = std::process::Command::new(common::tool("partx").unwrap())
+        .args(["--delete", disk])
+        .status();
+    assert_eq!(written.code, Some(0), "{}", written.stderr);
+    for text in [&written.stdout, &written.stderr] {
+        assert!(!text.contains("/dev/sdX"), "{text}");
+    }
+    let named = format!("{disk}p1");
+    assert!(written.stdout.contains("file system: mkfs.ext4 "));
+    assert!(written.stdout.contains(&named), "{}", written.stdout);
 }
 
 #[test]

@@ -143,6 +143,8 @@ fn entry<'a>(report: &CheckReport, item: &'a Item) -> Entry<'a> {
     let (decides, decides_reason) = match item.decides {
         Decides::Start => ("start", None),
         Decides::DataArea => ("data_area", None),
+        Decides::StartOnly(why) => ("start_only", Some(why)),
+        Decides::Later(why) => ("later", Some(why)),
         Decides::Nothing(why) => ("nothing", Some(why)),
     };
     Entry {

@@ -111,6 +111,19 @@ fn judge(report: &CheckReport, item: &Item, text: &mut String) {
             line(text, &format!("  its place does not matter: {why}"));
             return;
         }
+        (Decides::Later(why), _) => {
+            line(
+                text,
+                &format!("  note: its start is {}: {why}", behind(item.start)),
+            );
+            return;
+        }
+        (Decides::StartOnly(why), _) => {
+            line(text, &format!("  start only: {why}"));
+            if !item.start.is_on_grid() {
+                line(text, &format!("  start: {}", word(item.start)));
+            }
+        }
         (Decides::DataArea, Some((data, what))) => {
             line(
                 text,
@@ -162,8 +175,12 @@ fn word(place: Place) -> String {
     if place.is_on_grid() {
         "on the grid".to_owned()
     } else {
-        format!("OFF THE GRID, {} behind a boundary", place.past)
+        format!("OFF THE GRID, {}", behind(place))
     }
+}
+
+fn behind(place: Place) -> String {
+    format!("{} behind a boundary", place.past)
 }
 
 fn place(report: &CheckReport, at: Bytes) -> String {
@@ -187,11 +204,26 @@ fn verdict(report: &CheckReport) -> String {
         .iter()
         .filter(|finding| finding.weight == Weight::Inconsistent)
         .count();
-    let grid = match (all, off) {
+    let count = |is: fn(Decides) -> bool| {
+        let items = &report.checked.items;
+        items.iter().filter(|item| is(item.decides)).count()
+    };
+    let later = count(|decides| matches!(decides, Decides::Later(_)));
+    let start_only = count(|decides| matches!(decides, Decides::StartOnly(_)));
+    let mut grid = match (all, off) {
         (0, _) => "nothing to hold against the grid".to_owned(),
+        (_, 0) if later + start_only > 0 => "nothing off the grid that could be on it".to_owned(),
         (_, 0) => "everything on the grid".to_owned(),
         _ => format!("{off} of {all} off the grid"),
     };
+    for (number, what) in [
+        (start_only, "with its start only"),
+        (later, "not decided yet"),
+    ] {
+        if number > 0 {
+            grid += &format!(", {number} {what}");
+        }
+    }
     let consistent = match wrong {
         0 => "nothing inconsistent".to_owned(),
         1 => "1 inconsistency".to_owned(),

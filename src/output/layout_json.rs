@@ -6,6 +6,7 @@
 
 use crate::plan::alignment::AlignmentChoice;
 use crate::plan::filesystem::advice::Advice;
+use crate::plan::filesystem::command::UNKNOWN_DISK;
 use crate::plan::filesystem::{Format, Inside, Parameters};
 use crate::plan::gpt_shape::{GptShape, STANDARD_ENTRIES};
 use crate::plan::layout::{
@@ -69,8 +70,12 @@ pub fn parse(text: &str) -> Result<Layout, LayoutFileError> {
         }
     }
     let file: File = serde_json::from_value(value)?;
-    let layout = file.into_layout()?;
+    let mut layout = file.into_layout()?;
     layout.check()?;
+    layout.check_commands()?;
+    if layout.mkfs.is_empty() {
+        layout.name_disk(UNKNOWN_DISK);
+    }
     Ok(layout)
 }
 
@@ -148,7 +153,9 @@ struct Entry {
     /// What mkfs is told; absent when the file system has no parameters or they are not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     format: Option<Made>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Written for people. It holds a command that nothing else in the file leads to, so it is not
+    /// read: what a file says is not shown as something to run.
+    #[serde(default, skip_deserializing, skip_serializing_if = "Option::is_none")]
     alternative: Option<String>,
     #[serde(default)]
     bootable: bool,
@@ -160,8 +167,8 @@ struct Entry {
 #[derive(Serialize, Deserialize)]
 struct Made {
     parameters: Parameters,
-    /// The place, counted from the start of the partition, that lies on the grid; `null` when only
-    /// the start does.
+    /// The place, counted from the start of the partition, that lies on the grid; `null` when it is
+    /// not told, and when only the start does, which then has a reason.
     data_offset_bytes: Option<Bytes>,
     start_only_reason: Option<String>,
     #[serde(default)]
@@ -172,6 +179,7 @@ impl From<&Format> for Made {
     fn from(format: &Format) -> Made {
         let (data_offset_bytes, start_only_reason) = match &format.inside {
             Inside::OnGrid(offset) => (Some(*offset), None),
+            Inside::UnitsOnGrid => (None, None),
             Inside::StartOnly(why) => (None, Some(why.clone())),
         };
         Made {
@@ -189,7 +197,9 @@ impl From<Made> for Format {
             parameters: made.parameters,
             inside: match made.data_offset_bytes {
                 Some(offset) => Inside::OnGrid(offset),
-                None => Inside::StartOnly(made.start_only_reason.unwrap_or_default()),
+                None => made
+                    .start_only_reason
+                    .map_or(Inside::UnitsOnGrid, Inside::StartOnly),
             },
             mount: made.mount,
         }

@@ -202,6 +202,13 @@ fn inside(
             mib(place)
         );
     }
+    if format.inside == Inside::UnitsOnGrid {
+        let _ = writeln!(
+            text,
+            "  {number}: what {} allocates lies on the grid",
+            partition.filesystem
+        );
+    }
     if !format.mount.is_empty() {
         let _ = writeln!(text, "  {number}: mount with -o {}", ascii(&format.mount));
     }

@@ -51,6 +51,11 @@ fn comment(layout: &Layout, index: usize, format: &Format, text: &mut String) {
             start.get().saturating_add(offset.get()),
             offset
         ),
+        Inside::UnitsOnGrid => writeln!(
+            text,
+            "# what it allocates lies on the grid of {}",
+            layout.alignment.ends()
+        ),
         Inside::StartOnly(why) => writeln!(text, "# {}", one_line(why)),
     };
     if !format.mount.is_empty() {

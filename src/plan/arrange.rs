@@ -49,6 +49,12 @@ pub fn layout(
             board: wishes.name,
             wanted,
             found: first.filesystem,
+            // FAT32 has at least 65525 clusters of one sector or more: 256 MiB do not hold them
+            // where a sector has 4096 bytes.
+            example: match block {
+                LogicalBlock::B512 => "256MiB",
+                LogicalBlock::B4096 => "512MiB",
+            },
         });
     }
     let keep_out = keep_out(medium, intent)?;
@@ -60,6 +66,7 @@ pub fn layout(
         earliest: EARLIEST.max(wishes.first_start),
         blocked: merged(blocked.clone()),
         limits,
+        align_given: intent.align.is_some(),
     };
 
     let wants = wants(&partitions, block)?;
@@ -117,6 +124,7 @@ pub fn layout(
         grid: &choice,
         stick: &medium.stick,
         fat_area: intent.fat_area,
+        fat_geometry: wishes.fat_geometry,
     };
     let fitted =
         place_fitted(&ground.field(room), &wants, &filesystems, &setting).map_err(|trouble| {
@@ -181,7 +189,7 @@ pub fn layout(
         capacity: medium.sectors(),
         notes: notes(&partitions, &fitted, &choice, block),
         warnings,
-        alignment: choice,
+        alignment: choice.clone(),
         gpt: shape,
         first_usable: room.first,
         last_usable: Lba(room.end.get() - 1),
@@ -191,7 +199,7 @@ pub fn layout(
         mkfs: Vec::new(),
         advice: None,
     };
-    about_file_systems(&mut layout, medium, intent, &fitted);
+    about_file_systems(&mut layout, medium, intent, &fitted, &setting);
     layout.check().map_err(PlanError::Inconsistent)?;
     Ok(layout)
 }
@@ -359,6 +367,8 @@ struct Ground<'a> {
     earliest: Bytes,
     blocked: Vec<ByteRange>,
     limits: Limits,
+    /// Whether the grid is that of `--align`.
+    align_given: bool,
 }
 
 impl Ground<'_> {
@@ -394,6 +404,11 @@ impl Ground<'_> {
         PlanError::NoRoom {
             capacity: self.medium.capacity,
             alignment: self.choice.alignment,
+            way_out: if self.align_given {
+                "choose a smaller --align"
+            } else {
+                "give a smaller grid with --align, at the price of shared erase blocks"
+            },
         }
     }
 

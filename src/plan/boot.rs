@@ -4,6 +4,7 @@
 //! One table of facts; `arrange` and `table_kind` obey it. Sources stand at each board; those of
 //! U-Boot are in its tree below `doc/board`.
 
+use super::filesystem::fat::FatGeometry;
 use super::gpt_shape::{GptShape, STANDARD_ENTRIES};
 use super::types::{FileSystem, TableKind};
 use crate::units::{ByteRange, Bytes, LogicalBlock, MIB, Sectors, lcm};
@@ -48,15 +49,6 @@ pub struct Wishes {
     /// The geometry that the boot sector of the first FAT has to name (`mkfs.fat -g`); `None` when
     /// the ROM does not look at it.
     pub fat_geometry: Option<FatGeometry>,
-}
-
-/// Heads and sectors per track, as a FAT boot sector names them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FatGeometry {
-    /// Heads.
-    pub heads: u16,
-    /// Sectors per track.
-    pub sectors_per_track: u16,
 }
 
 /// A range that belongs to a loader, half-open.

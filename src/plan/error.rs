@@ -51,13 +51,15 @@ pub enum PlanError {
     Intent(#[from] IntentError),
     /// The medium has no place for any partition.
     #[error(
-        "the medium of {capacity} has no room for a partition on a grid of {alignment}: choose a smaller --align"
+        "the medium of {capacity} has no room for a partition on a grid of {alignment}: {way_out}"
     )]
     NoRoom {
         /// The size of the medium.
         capacity: Bytes,
         /// The grid.
         alignment: Alignment,
+        /// What to do.
+        way_out: &'static str,
     },
     /// An option leaves no place for any partition, where the medium itself has some.
     #[error(
@@ -125,7 +127,7 @@ pub enum PlanError {
     },
     /// A board that wants another first partition.
     #[error(
-        "{board} boots from a first partition of {wanted}, and {found} was asked for: begin with --partition 256MiB:fat32:BOOT"
+        "{board} boots from a first partition of {wanted}, and {found} was asked for: begin with --partition {example}:fat32:BOOT"
     )]
     BoardWantsFirst {
         /// Its name.
@@ -134,6 +136,8 @@ pub enum PlanError {
         wanted: &'static str,
         /// What the first partition would be.
         found: FileSystem,
+        /// A size that FAT32 can have with the sectors of this medium.
+        example: &'static str,
     },
     /// A keep-out range covers sectors that the table itself needs.
     #[error(

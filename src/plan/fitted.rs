@@ -3,6 +3,7 @@
 //! more.
 
 use super::alignment::AlignmentChoice;
+use super::filesystem::fat::FatGeometry;
 use super::filesystem::{self, FatAreaChoice, Fit, FitError, Site, Stick};
 use super::placement::{Field, Misfit, Want, place};
 use super::types::FileSystem;
@@ -14,6 +15,8 @@ pub(super) struct Setting<'a> {
     pub grid: &'a AlignmentChoice,
     pub stick: &'a Stick,
     pub fat_area: FatAreaChoice,
+    /// What the board wants of the first FAT.
+    pub fat_geometry: Option<FatGeometry>,
 }
 
 /// A partition with its file system.
@@ -23,6 +26,10 @@ pub(super) struct Fitted {
     /// Whether the file system moved the start off the place that the grid gave.
     pub moved: bool,
     pub fit: Fit,
+    /// What lies in front of it ends here.
+    pub floor: Bytes,
+    /// From grid to grid, before the file system moved the start.
+    pub range: ByteRange,
 }
 
 /// Why there is none. Partitions are counted from 0.
@@ -41,6 +48,8 @@ pub(super) fn place_fitted(
     filesystems: &[FileSystem],
     setting: &Setting<'_>,
 ) -> Result<Vec<Fitted>, Trouble> {
+    let is_fat = |fs: &FileSystem| matches!(fs, FileSystem::Fat16 | FileSystem::Fat32);
+    let first_fat = filesystems.iter().position(is_fat);
     let mut grown = wants.to_vec();
     for round in 0..ROUNDS {
         let places = place(field, &grown).map_err(Trouble::Misfit)?;
@@ -52,7 +61,10 @@ pub(super) fn place_fitted(
                 _ => None,
             };
             let floor = floor(field, &places, index);
-            let site = setting.site(floor, *range);
+            let mut site = setting.site(floor, *range);
+            if first_fat != Some(index) {
+                site.fat_geometry = None;
+            }
             let lack = match filesystem::fit(*fs, &site) {
                 Ok(fit) => {
                     let length = range.to.saturating_sub(fit.start);
@@ -64,6 +76,8 @@ pub(super) fn place_fitted(
                         },
                         moved: fit.start != range.from,
                         fit,
+                        floor,
+                        range: *range,
                     });
                     lack
                 }
@@ -89,7 +103,7 @@ pub(super) fn place_fitted(
 }
 
 impl Setting<'_> {
-    fn site(&self, floor: Bytes, range: ByteRange) -> Site<'_> {
+    pub(super) fn site(&self, floor: Bytes, range: ByteRange) -> Site<'_> {
         Site {
             block: self.block,
             floor,
@@ -99,6 +113,7 @@ impl Setting<'_> {
             erase_block: self.grid.erase_block,
             stick: self.stick,
             fat_area: self.fat_area,
+            fat_geometry: self.fat_geometry,
         }
     }
 }

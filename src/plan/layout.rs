@@ -4,7 +4,8 @@ pub use super::gaps::{Gap, GapKind};
 
 use super::alignment::AlignmentChoice;
 use super::filesystem::advice::Advice;
-use super::filesystem::{Format, Inside};
+use super::filesystem::command::{mkfs, partition_node};
+use super::filesystem::{Format, Inside, follows};
 use super::gpt_shape::GptShape;
 use super::guid::Guid;
 use super::ids::DiskId;
@@ -204,9 +205,12 @@ pub enum LayoutFault {
     },
     /// Parameters of another file system, or of a data area elsewhere.
     #[error(
-        "partition {0}: the parameters are not those of {1} with its data area where it is said to be"
+        "partition {0}: the parameters are not those of {1} on this partition and grid, with its data area where it is said to be"
     )]
     Parameters(usize, FileSystem),
+    /// Commands that are not those of the parameters.
+    #[error("command {0} under mkfs is not the one that its parameters lead to")]
+    Commands(usize),
     /// A data area that is said to be on the grid and is not.
     #[error(
         "partition {number}: its data area at byte {data} is not on the grid of {grid}",
@@ -258,7 +262,7 @@ impl Layout {
         }
     }
 
-    /// Check every number against every other. A layout made by [`super::layout()`] passes; one
+    /// Check every number against every other, but not the commands: see [`Layout::check_commands`]. A layout made by [`super::layout()`] passes; one
     /// read from a file may not.
     pub fn check(&self) -> Result<(), LayoutFault> {
         self.check_table()?;
@@ -268,6 +272,40 @@ impl Layout {
         }
         self.check_identifiers()?;
         self.check_tiling()
+    }
+
+    /// The commands that make the file systems, with the names that the partitions of `disk` have.
+    pub fn commands(&self, disk: &str) -> Vec<String> {
+        (1..=self.partitions.len())
+            .filter_map(|number| mkfs(self, number, disk))
+            .map(|command| command.line())
+            .collect()
+    }
+
+    /// Name the disk in the commands.
+    pub fn name_disk(&mut self, disk: &str) {
+        self.mkfs = self.commands(disk);
+    }
+
+    /// The commands are those of the parameters, all for one disk whose name is nothing but a name.
+    /// An empty list stands for commands that are still to be made.
+    ///
+    /// # Errors
+    /// The first command that is another.
+    pub fn check_commands(&self) -> Result<(), LayoutFault> {
+        let Some(first) = self.mkfs.first() else {
+            return Ok(());
+        };
+        let number = (1..=self.partitions.len()).find(|number| mkfs(self, *number, "").is_some());
+        let disk = number
+            .and_then(|number| disk_of(first, number))
+            .ok_or(LayoutFault::Commands(1))?;
+        let derived = self.commands(&disk);
+        let differs = |index: &usize| self.mkfs.get(*index) != derived.get(*index);
+        match (0..self.mkfs.len().max(derived.len())).find(differs) {
+            Some(index) => Err(LayoutFault::Commands(index + 1)),
+            None => Ok(()),
+        }
     }
 
     fn check_table(&self) -> Result<(), LayoutFault> {
@@ -370,23 +408,22 @@ impl Layout {
                 grid: starts,
             });
         }
+        let ends = self.alignment.ends();
         if let Some(format) = &partition.format {
-            let told = match format.inside {
-                Inside::OnGrid(offset) => Some(offset),
-                Inside::StartOnly(_) => None,
+            let ground = follows::Ground {
+                block: self.logical_block,
+                range: bytes,
+                boundaries: ends,
             };
-            let made = format.parameters.data_offset(self.logical_block);
             if format.parameters.file_system() != partition.filesystem
-                || made.is_some_and(|made| told != Some(made))
+                || !follows::follows(format, &ground)
             {
                 return Err(LayoutFault::Parameters(number, partition.filesystem));
             }
         }
-        let ends = self.alignment.ends();
-        if let Some(Format {
-            inside: Inside::OnGrid(offset),
-            ..
-        }) = &partition.format
+        if let Some(format) = &partition.format
+            && !matches!(format.inside, Inside::StartOnly(_))
+            && let Some(offset) = format.parameters.anchor(self.logical_block)
         {
             let data = Bytes(bytes.from.get().saturating_add(offset.get()));
             if !ends.contains(data) || data >= bytes.to {
@@ -473,6 +510,20 @@ impl Layout {
         }
         Ok(())
     }
+}
+
+/// The disk that a command names, which ends with its partition `number`.
+fn disk_of(command: &str, number: usize) -> Option<String> {
+    let node = command.rsplit(' ').next()?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=,+@%".contains(c);
+    if !node.starts_with("/dev/") || !node.chars().all(plain) {
+        return None;
+    }
+    ["-part", "p", ""]
+        .iter()
+        .filter_map(|between| node.strip_suffix(&format!("{between}{number}")))
+        .find(|disk| partition_node(disk, number) == node)
+        .map(str::to_owned)
 }
 
 fn shape_fault(shape: GptShape) -> LayoutFault {

@@ -48,6 +48,11 @@ impl Medium {
         }
     }
 
+    /// The name of the whole disk of these facts, when it is one that commands can be run on.
+    pub fn disk_of(facts: &Facts) -> Option<String> {
+        disk(facts)
+    }
+
     /// Whole logical blocks.
     pub fn sectors(&self) -> Sectors {
         Sectors(self.capacity.get() / self.logical_block.bytes().get())

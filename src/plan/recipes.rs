@@ -1,14 +1,37 @@
 //! What a layout says of its file systems: the commands that make them, notes, what does not suit,
 //! and the advice.
 
-use super::filesystem::advice::{self, Suits, advice};
-use super::filesystem::command::{UNKNOWN_DISK, command, mkfs, partition_node};
-use super::filesystem::{Format, Inside};
-use super::fitted::Fitted;
+use super::filesystem::advice::{self, Made, Suits, advice};
+use super::filesystem::command::{UNKNOWN_DISK, command, partition_node};
+use super::filesystem::{Format, Inside, fit};
+use super::fitted::{Fitted, Setting};
 use super::intent::Intent;
 use super::layout::{Layout, Partition, Warning};
 use super::medium::Medium;
+use super::types::FileSystem;
 use crate::units::Lba;
+
+/// How a file system is made: in its partition, where the layout has one, else as it would be in the
+/// place of the largest.
+fn made(fs: FileSystem, layout: &Layout, fitted: &[Fitted], setting: &Setting<'_>) -> Made {
+    let own = layout
+        .partitions
+        .iter()
+        .find(|partition| partition.filesystem == fs)
+        .and_then(|partition| {
+            let start = layout.byte_range(partition).from;
+            Some((start, partition.format.clone()?))
+        });
+    let there = || {
+        let largest = fitted.iter().max_by_key(|it| it.range.length())?;
+        let fit = fit(fs, &setting.site(largest.floor, largest.range)).ok()?;
+        Some((fit.start, fit.format?))
+    };
+    Made {
+        block: layout.logical_block,
+        format: own.or_else(there),
+    }
+}
 
 /// What the layout says of its file systems: commands, notes, advice, and what does not suit.
 pub(super) fn about_file_systems(
@@ -16,13 +39,11 @@ pub(super) fn about_file_systems(
     medium: &Medium,
     intent: &Intent,
     fitted: &[Fitted],
+    setting: &Setting<'_>,
 ) {
     let disk = medium.disk.as_deref().unwrap_or(UNKNOWN_DISK);
     let block = layout.logical_block;
-    layout.mkfs = (1..=layout.partitions.len())
-        .filter_map(|number| mkfs(layout, number, disk))
-        .map(|command| command.line())
-        .collect();
+    layout.name_disk(disk);
     for (index, (partition, fitted)) in layout.partitions.iter_mut().zip(fitted).enumerate() {
         let number = index + 1;
         layout.notes.extend(
@@ -73,6 +94,7 @@ pub(super) fn about_file_systems(
             medium.capacity,
             &layout.alignment,
             &medium.stick,
+            &|fs| made(fs, layout, fitted, setting),
         ));
     }
 }

@@ -16,8 +16,9 @@ use crate::device::{ReadDevice, shell_word};
 use crate::error::{Error, ExitCode};
 use crate::geometry::Geometry;
 use crate::output::{change_text, human};
+use crate::plan::filesystem::command::UNKNOWN_DISK;
 use crate::plan::intent::Intent;
-use crate::plan::{self, AlignmentChoice, Layout};
+use crate::plan::{self, AlignmentChoice, Layout, Medium};
 use crate::table::{self, Identity, PrepareError, Prepared, Undone, WriteError};
 use crate::topology::Facts;
 use crate::units::{ByteRange, Bytes, LogicalBlock, Size};
@@ -192,7 +193,13 @@ fn layout(ground: &Ground, device: &mut dyn ReadDevice, intent: &Intent) -> Resu
     let mut facts = device.facts().clone();
     let mut measured = None;
     let choice = match ground {
-        Ground::Layout(layout) => return Ok(layout.as_ref().clone()),
+        Ground::Layout(layout) => {
+            let mut layout = layout.as_ref().clone();
+            // The file may have been made for another disk, or for none.
+            let disk = Medium::disk_of(&facts);
+            layout.name_disk(disk.as_deref().unwrap_or(UNKNOWN_DISK));
+            return Ok(layout);
+        }
         Ground::Grid {
             choice,
             geometry,

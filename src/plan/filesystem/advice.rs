@@ -6,13 +6,15 @@
 //! one file that grows (data, allocation tables, directory, journal, logs); it is a judgement, not a
 //! measurement.
 
+mod made;
 mod suits;
 mod words;
 
+pub use made::Made;
 pub use suits::judge;
 
+use super::standard;
 use super::stick::Stick;
-use super::{cluster, standard};
 use crate::plan::alignment::AlignmentChoice;
 use crate::plan::types::FileSystem;
 use crate::units::{Bytes, GIB};
@@ -104,8 +106,8 @@ pub struct Choice {
     pub writes_in: (u32, u32),
     /// Why.
     pub reasons: Vec<String>,
-    /// Its cluster or block.
-    pub unit_bytes: Bytes,
+    /// Its cluster or block; `None` when it does not fit here.
+    pub unit_bytes: Option<Bytes>,
     /// How to mount it.
     pub mount: String,
 }
@@ -153,12 +155,14 @@ pub fn file_system(
     }
 }
 
-/// The advice on a stick of this capacity.
+/// The advice on a stick of this capacity. `made` tells how each file system is made in this plan, or
+/// would be.
 pub fn advice(
     purpose: Option<Purpose>,
     capacity: Bytes,
     grid: &AlignmentChoice,
     stick: &Stick,
+    made: &dyn Fn(FileSystem) -> Made,
 ) -> Advice {
     let judged = [
         FileSystem::Fat32,
@@ -171,7 +175,7 @@ pub fn advice(
     ];
     let choices: Vec<Choice> = judged
         .into_iter()
-        .map(|fs| choice(fs, capacity, grid, stick))
+        .map(|fs| choice(fs, capacity, grid, stick, &made(fs)))
         .collect();
     let taken = purpose.map(|purpose| file_system(purpose, capacity, grid, stick));
     let misalignment = words::misalignment(grid, stick);
@@ -184,20 +188,15 @@ pub fn advice(
     }
 }
 
-fn choice(fs: FileSystem, capacity: Bytes, grid: &AlignmentChoice, stick: &Stick) -> Choice {
+fn choice(
+    fs: FileSystem,
+    capacity: Bytes,
+    grid: &AlignmentChoice,
+    stick: &Stick,
+    made: &Made,
+) -> Choice {
     let (suits, mut reasons) = judge(fs, stick);
-    if stick.good_zones().next().is_some() {
-        match fs {
-            FileSystem::Fat32 | FileSystem::ExFat => {
-                reasons.push("its FAT goes into the special area of the stick".to_owned());
-            }
-            FileSystem::Ext4 => {
-                reasons.push("its metadata goes to the front with packed_meta_blocks".to_owned());
-            }
-            FileSystem::F2fs => reasons.push("it keeps its metadata in front".to_owned()),
-            _ => {}
-        }
-    }
+    reasons.extend(made.in_zone(stick));
     if fs == FileSystem::Fat32 && capacity.get() > 4 * GIB {
         reasons.push("no file larger than 4 GiB".to_owned());
     }
@@ -222,12 +221,7 @@ fn choice(fs: FileSystem, capacity: Bytes, grid: &AlignmentChoice, stick: &Stick
         suits,
         writes_in: suits::places(fs, stick),
         reasons,
-        unit_bytes: match fs {
-            FileSystem::Fat32 => cluster::fat(capacity, stick),
-            FileSystem::ExFat => cluster::exfat(capacity, grid.erase_block, stick),
-            FileSystem::Ntfs => cluster::ntfs(stick),
-            _ => Bytes::kib(4),
-        },
+        unit_bytes: made.unit(),
         mount: mount(fs, stick),
     }
 }

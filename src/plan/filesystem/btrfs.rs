@@ -13,7 +13,7 @@ use crate::units::{Alignment, Bytes};
 use serde::{Deserialize, Serialize};
 
 /// Where device extents lie, modulo [`PERIOD`].
-const EXTENTS: Bytes = Bytes::mib(5);
+pub(super) const EXTENTS: Bytes = Bytes::mib(5);
 
 /// The period of device extents.
 const PERIOD: Bytes = Bytes::mib(8);
@@ -55,7 +55,7 @@ pub(super) fn fit(site: &Site<'_>) -> Result<Fit, FitError> {
     let shifted = shifted_start(site);
     let large = |start: Bytes| site.range.to.saturating_sub(start) >= LEAST_SEPARATE;
     if let Some(start) = shifted.filter(|start| large(*start)) {
-        let mut fit = Fit::at(start, Parameters::Btrfs(separate), Inside::OnGrid(EXTENTS));
+        let mut fit = Fit::at(start, Parameters::Btrfs(separate), Inside::UnitsOnGrid);
         if !site.starts.contains(start) {
             fit.aligned_by = AlignedBy::DataArea {
                 reason: format!(
@@ -90,6 +90,20 @@ pub(super) fn fit(site: &Site<'_>) -> Result<Fit, FitError> {
         Inside::StartOnly(why),
     )
     .mounted("noatime"))
+}
+
+/// Whether it is what a partition of this size leads to; the node is a page, which only the stick
+/// tells.
+pub(super) fn follows(made: &Btrfs, size: Bytes) -> bool {
+    let node = match made.node {
+        None => made.mixed,
+        Some(node) => {
+            !made.mixed
+                && node.get().is_power_of_two()
+                && (Bytes::kib(16)..=Bytes::kib(64)).contains(&node)
+        }
+    };
+    node && made.mixed == (size < LEAST_SEPARATE)
 }
 
 /// The first start behind the floor that brings the extents onto the grid.

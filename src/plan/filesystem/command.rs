@@ -4,7 +4,7 @@
 //! would wait for an answer that nobody sees. None of them discards: that has killed cards, and
 //! tables are written without it too.
 
-use super::fat::{FatWidth, HEADS, SECTORS_PER_TRACK};
+use super::fat::FatWidth;
 use super::{Format, Parameters};
 use crate::plan::layout::{Layout, Partition};
 use crate::units::{Bytes, KIB, LogicalBlock, MIB};
@@ -162,7 +162,11 @@ pub fn command(
             if fat.width != FatWidth::Fat32 {
                 add(&["-r", "512"]);
             }
-            add(&["-g", &format!("{HEADS}/{SECTORS_PER_TRACK}")]);
+            let geometry = fat.geometry;
+            add(&[
+                "-g",
+                &format!("{}/{}", geometry.heads, geometry.sectors_per_track),
+            ]);
             add(&["-R", &fat.reserved.to_string()]);
             add(&["-h", &hidden(partition)]);
             (MKFS_FAT, "-n")

@@ -13,7 +13,7 @@ use super::standard;
 use super::{FatAreaChoice, Fit, FitError, Format, Inside, Parameters, Site, cluster};
 use crate::plan::layout::AlignedBy;
 use crate::plan::types::FileSystem;
-use crate::units::{ByteRange, Bytes, Sectors};
+use crate::units::{ByteRange, Bytes, LogicalBlock, Sectors};
 use serde::{Deserialize, Serialize};
 
 /// Boot region and its copy, 12 sectors each (exFAT specification, section 2).
@@ -21,6 +21,9 @@ const BOOT_SECTORS: u64 = 24;
 
 /// Bytes of an entry of the FAT.
 const ENTRY: u64 = 4;
+
+/// What mkfs.exfat takes without `-b` (read back from images that exfatprogs 1.2.0 made).
+const DEFAULT_BOUNDARY: Bytes = Bytes::mib(1);
 
 /// The values of `-b` that are tried, as powers of two: from 128 KiB, which holds the boot region of
 /// 4096-byte sectors too, up to the largest boundary unit of the SD specification.
@@ -64,8 +67,8 @@ pub struct ExFat {
 
 /// What mkfs.exfat makes of a partition of `size` that starts on a multiple of `boundary`. `None`
 /// when it does not fit.
-pub fn volume(site: &Site<'_>, size: Bytes, boundary: Bytes, cluster: Bytes) -> Option<ExFat> {
-    let sector = site.block.bytes().get();
+pub fn volume(block: LogicalBlock, size: Bytes, boundary: Bytes, cluster: Bytes) -> Option<ExFat> {
+    let sector = block.bytes().get();
     let (boundary_bytes, cluster_bytes) = (boundary.get(), cluster.get());
     let fat_offset = (BOOT_SECTORS * sector).next_multiple_of(boundary_bytes);
     // The length covers a heap as large as the whole partition, in whole clusters. 1.2.0 leaves out
@@ -89,6 +92,16 @@ pub fn volume(site: &Site<'_>, size: Bytes, boundary: Bytes, cluster: Bytes) -> 
             heap_offset: Sectors(heap / sector),
             clusters,
         })
+}
+
+/// Whether mkfs.exfat makes exactly this volume in a partition of this size.
+pub(super) fn is_volume(made: &ExFat, block: LogicalBlock, size: Bytes) -> bool {
+    let power = |size: Bytes, least: Bytes, most: Bytes| {
+        size.get().is_power_of_two() && size >= least && size <= most
+    };
+    power(made.boundary, block.bytes(), Bytes::gib(1))
+        && power(made.cluster, block.bytes(), Bytes::mib(32))
+        && volume(block, size, made.boundary, made.cluster) == Some(*made)
 }
 
 /// A start with its volume.
@@ -165,7 +178,7 @@ fn at(site: &Site<'_>, start: Bytes, boundary: Bytes, cluster: Bytes) -> Option<
         return None;
     }
     let size = site.range.to.checked_sub(start)?;
-    let made = volume(site, size, boundary, cluster)?;
+    let made = volume(site.block, size, boundary, cluster)?;
     let heap = start.checked_add(made.heap_offset.to_bytes(site.block)?)?;
     site.boundaries
         .contains(heap)
@@ -199,7 +212,7 @@ fn shifted(
 
 /// The first start behind the floor that brings the heap onto the grid.
 fn first_heap(site: &Site<'_>, boundary: Bytes, cluster: Bytes) -> Option<Placed> {
-    let lead = volume(site, site.size(), boundary, cluster)?;
+    let lead = volume(site.block, site.size(), boundary, cluster)?;
     let lead = lead.heap_offset.to_bytes(site.block)?;
     // The grid repeats against powers of two only after many places, but a start that far away
     // wastes more than it saves.
@@ -216,7 +229,7 @@ fn with_heap_at(site: &Site<'_>, heap: Bytes, boundary: Bytes, cluster: Bytes) -
     // takes into account.
     for _ in 0..8 {
         let size = site.range.to.checked_sub(start)?;
-        let lead = volume(site, size, boundary, cluster)?.heap_offset;
+        let lead = volume(site.block, size, boundary, cluster)?.heap_offset;
         let next = heap.checked_sub(lead.to_bytes(site.block)?)?;
         if next == start {
             return at(site, start, boundary, cluster);
@@ -257,10 +270,16 @@ fn finish(site: &Site<'_>, placed: Placed, why: String) -> Fit {
             inside: Inside::OnGrid(offset),
             mount: String::new(),
         }),
-        notes: vec![format!(
-            "mkfs.exfat -b {}: without it the boundary is 1 MiB, whatever the erase block",
-            placed.made.boundary
-        )],
+        // What mkfs.exfat does anyway needs no explanation.
+        notes: (placed.made.boundary != DEFAULT_BOUNDARY)
+            .then(|| {
+                format!(
+                    "mkfs.exfat -b {}: without it the boundary is {DEFAULT_BOUNDARY}, whatever the erase block",
+                    placed.made.boundary
+                )
+            })
+            .into_iter()
+            .collect(),
         alternative: None,
     }
 }

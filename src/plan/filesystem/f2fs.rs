@@ -37,11 +37,11 @@ pub struct F2fs {
 
 /// Fit F2FS.
 pub(super) fn fit(site: &Site<'_>) -> Result<Fit, FitError> {
-    let (zone, inside) = zone(site);
+    let (zone, inside) = zone(site.boundaries.grain(), site.boundaries.phase());
     let starts =
         lcm(site.starts.grain(), zone).and_then(|grain| Alignment::new(grain, site.starts.phase()));
     let start = match &inside {
-        Inside::OnGrid(_) => starts.and_then(|grid| grid.up(site.range.from)),
+        Inside::UnitsOnGrid | Inside::OnGrid(_) => starts.and_then(|grid| grid.up(site.range.from)),
         Inside::StartOnly(_) => Some(site.range.from),
     };
     let size = start.and_then(|start| site.range.to.checked_sub(start));
@@ -79,12 +79,10 @@ pub(super) fn fit(site: &Site<'_>) -> Result<Fit, FitError> {
 
 /// The zone: a multiple of the erase block where boundaries begin at 0. With a phase it is the
 /// largest unit that has the boundaries among its own multiples, since mkfs.f2fs counts from 0.
-fn zone(site: &Site<'_>) -> (Bytes, Inside) {
-    let unit = site.boundaries.grain();
-    let phase = site.boundaries.phase();
+fn zone(unit: Bytes, phase: Bytes) -> (Bytes, Inside) {
     let fitting = lcm(unit, SEGMENT).filter(|zone| *zone <= Bytes::gib(1));
     match fitting {
-        Some(zone) if phase == Bytes::ZERO => (zone, Inside::OnGrid(Bytes::ZERO)),
+        Some(zone) if phase == Bytes::ZERO => (zone, Inside::UnitsOnGrid),
         None => (
             SEGMENT,
             Inside::StartOnly(format!(
@@ -110,6 +108,25 @@ fn zone(site: &Site<'_>) -> (Bytes, Inside) {
                 )),
             )
         }
+    }
+}
+
+/// Whether the inside is what this grid leads to.
+pub(super) fn is_inside(unit: Bytes, phase: Bytes, inside: &Inside) -> bool {
+    let (_, planned) = zone(unit, phase);
+    matches!(planned, Inside::StartOnly(_)) == matches!(inside, Inside::StartOnly(_))
+        && !matches!(inside, Inside::OnGrid(_))
+}
+
+impl F2fs {
+    /// Whether it is what a partition of this size on this grid leads to; how many logs, only the
+    /// stick tells.
+    pub(super) fn follows(&self, unit: Bytes, phase: Bytes, size: Bytes) -> bool {
+        let (zone, _) = zone(unit, phase);
+        let segments = zone.get() / SEGMENT.get();
+        self.segments_per_section == section(segments, size)
+            && self.sections_per_zone == segments / self.segments_per_section
+            && [2, 4, 6].contains(&self.active_logs)
     }
 }
 

@@ -27,12 +27,25 @@ const ROOT_ENTRIES: u64 = 512;
 /// Bytes of a directory entry.
 const ROOT_ENTRY: u64 = 32;
 
-/// Sectors of a track, given to mkfs.fat with `-g 255/32` so that a volume of whole 16 KiB is not
-/// cut: with the usual 63 it would lose up to 62 sectors.
-pub const SECTORS_PER_TRACK: u64 = 32;
+/// Heads and sectors per track, as a FAT boot sector names them (`mkfs.fat -g`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FatGeometry {
+    /// Heads.
+    pub heads: u16,
+    /// Sectors per track; mkfs.fat cuts the volume to whole tracks.
+    pub sectors_per_track: u16,
+}
 
-/// Heads, the other half of `-g 255/32`.
-pub const HEADS: u64 = 255;
+impl Default for FatGeometry {
+    /// Tracks of 32 sectors, so that a volume of whole 16 KiB is not cut: with the usual 63 it would
+    /// lose up to 62 sectors.
+    fn default() -> FatGeometry {
+        FatGeometry {
+            heads: 255,
+            sectors_per_track: 32,
+        }
+    }
+}
 
 /// How wide the entries of the FAT are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -91,6 +104,8 @@ pub struct Wish {
     pub cluster: Bytes,
     /// `-f`.
     pub fats: u8,
+    /// `-g`.
+    pub geometry: FatGeometry,
 }
 
 /// What mkfs.fat makes of it.
@@ -117,6 +132,9 @@ pub struct Fat {
     pub volume: Sectors,
     /// How many clusters.
     pub clusters: u64,
+    /// What the boot sector names as heads and sectors per track.
+    #[serde(default)]
+    pub geometry: FatGeometry,
 }
 
 impl Fat {
@@ -147,7 +165,8 @@ pub fn volume(wish: &Wish, reserved: Sectors) -> Option<Fat> {
     if per_cluster == 0 || per_cluster > 128 || !per_cluster.is_power_of_two() {
         return None;
     }
-    let sectors = wish.sectors.get() / SECTORS_PER_TRACK * SECTORS_PER_TRACK;
+    let track = u64::from(wish.geometry.sectors_per_track);
+    let sectors = wish.sectors.get().checked_div(track)? * track;
     if sectors > u64::from(u32::MAX) {
         return None;
     }
@@ -185,7 +204,25 @@ pub fn volume(wish: &Wish, reserved: Sectors) -> Option<Fat> {
         root: Sectors(root),
         volume: Sectors(sectors),
         clusters,
+        geometry: wish.geometry,
     })
+}
+
+/// Whether mkfs.fat makes exactly this volume in a partition of so many sectors.
+pub(super) fn is_volume(fat: &Fat, block: LogicalBlock, sectors: Sectors) -> bool {
+    let wish = Wish {
+        width: fat.width,
+        block,
+        sectors,
+        cluster: fat.cluster,
+        fats: fat.fats,
+        geometry: fat.geometry,
+    };
+    let track = u64::from(fat.geometry.sectors_per_track);
+    (1..=2).contains(&fat.fats)
+        && (1..=255).contains(&fat.geometry.heads)
+        && (1..=63).contains(&track)
+        && volume(&wish, fat.reserved) == Some(*fat)
 }
 
 /// The sectors in front of the data area with as few reserved ones as possible.
@@ -235,6 +272,7 @@ mod tests {
             sectors: Sectors(end - start),
             cluster: Bytes::kib(32),
             fats: 2,
+            geometry: FatGeometry::default(),
         }
     }
 

@@ -103,6 +103,7 @@ fn wish(width: FatWidth, site: &Site<'_>, start: Bytes, cluster: Bytes) -> Wish 
         sectors: site.sectors_from(start),
         cluster,
         fats: FATS,
+        geometry: site.fat_geometry.unwrap_or_default(),
     }
 }
 

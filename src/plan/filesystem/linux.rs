@@ -46,10 +46,52 @@ pub struct Xfs {
     pub groups: u64,
 }
 
+impl Ext4 {
+    /// Whether it is what a grid of this unit leads to. The stride is a page, which only the stick
+    /// tells: any part of the stripe.
+    pub(super) fn follows(&self, unit: Bytes) -> bool {
+        let stripe = stripe_blocks(unit).unwrap_or(0);
+        let stride = self.stride_blocks;
+        self.stripe_blocks == stripe
+            && (stride == stripe || stride > 1 && stripe > 0 && stripe.is_multiple_of(stride))
+    }
+}
+
+impl Xfs {
+    /// Whether it is what a grid of this unit leads to in a partition of this size.
+    pub(super) fn follows(&self, unit: Bytes, size: Bytes) -> bool {
+        let unit = unit.is_multiple_of(BLOCK).then_some(unit);
+        self.stripe_unit == unit.unwrap_or(Bytes::ZERO)
+            && self.groups == allocation_groups(size, unit)
+    }
+}
+
+/// The stripe of ext4 on a grid of this unit, in blocks.
+fn stripe_blocks(unit: Bytes) -> Option<u64> {
+    unit.is_multiple_of(BLOCK)
+        .then(|| unit.get() / BLOCK.get())
+        .filter(|blocks| *blocks <= GROUP && *blocks > 1)
+}
+
 /// The unit to count in: the erase block, or the grid when none is told.
 fn unit(site: &Site<'_>) -> Option<Bytes> {
     let unit = site.boundaries.grain();
     unit.is_multiple_of(BLOCK).then_some(unit)
+}
+
+/// Why ext4 cannot be told a stripe.
+fn no_stripe(unit: Bytes) -> String {
+    if !unit.is_multiple_of(BLOCK) {
+        return format!(
+            "start aligned only: a stripe of {unit} is none that ext4 can count in its blocks of 4 KiB"
+        );
+    }
+    match unit.get() / BLOCK.get() {
+        ..=1 => "start aligned only: boundaries every 4 KiB are every block of ext4".to_owned(),
+        _ => format!(
+            "start aligned only: a stripe of {unit} is larger than a block group of ext4, which has 128 MiB"
+        ),
+    }
 }
 
 /// Fit ext4.
@@ -62,9 +104,7 @@ pub(super) fn ext4(site: &Site<'_>) -> Result<Fit, FitError> {
             way_out: "a smaller one has no room for a journal; make the partition larger, or use fat16",
         });
     }
-    let stripe = unit(site)
-        .map(|unit| unit.get() / BLOCK.get())
-        .filter(|blocks| *blocks <= GROUP && *blocks > 1);
+    let stripe = stripe_blocks(site.boundaries.grain());
     // A page where it is told and divides the stripe, else the stripe itself: mke2fs objects to a
     // stripe that is no multiple of the stride.
     let page = site
@@ -87,10 +127,7 @@ pub(super) fn ext4(site: &Site<'_>) -> Result<Fit, FitError> {
     });
     let inside = match stripe {
         Some(_) => Inside::OnGrid(Bytes::ZERO),
-        None => Inside::StartOnly(format!(
-            "a stripe of {} is none that ext4 can count in its blocks of 4 KiB",
-            site.boundaries.grain()
-        )),
+        None => Inside::StartOnly(no_stripe(site.boundaries.grain())),
     };
     let fit = Fit::at(site.range.from, parameters, inside).mounted("noatime");
     Ok(if packed {
@@ -100,10 +137,22 @@ pub(super) fn ext4(site: &Site<'_>) -> Result<Fit, FitError> {
     })
 }
 
+/// The most allocation groups, up to [`GROUPS`], of which the last has something in it. mkfs.xfs
+/// (6.1) rounds a group up to whole stripes, so that of nine stripes three groups take all and the
+/// fourth is empty, which it finds out after it has written.
+fn allocation_groups(size: Bytes, unit: Option<Bytes>) -> u64 {
+    let Some(unit) = unit else { return GROUPS };
+    let stripes = size.get() / unit.get();
+    (2..=GROUPS)
+        .rev()
+        .find(|groups| (groups - 1) * stripes.div_ceil(*groups) < stripes)
+        .unwrap_or(2)
+}
+
 /// Fit XFS.
 pub(super) fn xfs(site: &Site<'_>) -> Result<Fit, FitError> {
     let unit = unit(site);
-    // A group must hold at least two stripes, or rounding to them leaves no room for four groups.
+    // Groups of fewer than two stripes hold little beside their own headers.
     let groups = unit.map_or(Bytes::ZERO, |unit| {
         Bytes(unit.get().saturating_mul(2 * GROUPS))
     });
@@ -118,7 +167,7 @@ pub(super) fn xfs(site: &Site<'_>) -> Result<Fit, FitError> {
     }
     let parameters = Parameters::Xfs(Xfs {
         stripe_unit: unit.unwrap_or(Bytes::ZERO),
-        groups: GROUPS,
+        groups: allocation_groups(site.size(), unit),
     });
     let inside = match unit {
         Some(_) => Inside::OnGrid(Bytes::ZERO),

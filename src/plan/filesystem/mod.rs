@@ -17,6 +17,7 @@
 //! | `ntfs` | the same for NTFS |
 //! | `standard` | how does the SD Association format cards? |
 //! | `command` | which command makes it, and under which name will the kernel know the partition? |
+//! | `follows` | are parameters from a file those that follow from partition and grid? |
 //! | `advice` | which file system suits this stick? |
 //! | `error` | why does it not fit? |
 
@@ -29,6 +30,7 @@ pub mod exfat;
 pub mod f2fs;
 pub mod fat;
 mod fat_fit;
+pub(super) mod follows;
 pub mod linux;
 pub mod ntfs;
 pub mod standard;
@@ -66,6 +68,8 @@ pub struct Site<'a> {
     pub stick: &'a Stick,
     /// Whether FATs go into a special area.
     pub fat_area: FatAreaChoice,
+    /// Heads and sectors per track that a boot ROM looks for in this FAT.
+    pub fat_geometry: Option<fat::FatGeometry>,
 }
 
 impl Site<'_> {
@@ -151,6 +155,26 @@ impl Parameters {
         }
     }
 
+    /// How to mount it; empty when the defaults are right.
+    pub fn mount(&self) -> String {
+        match self {
+            Parameters::Ext4(_) | Parameters::Btrfs(_) | Parameters::Xfs(_) => "noatime".to_owned(),
+            Parameters::F2fs(f2fs) => format!("noatime,active_logs={}", f2fs.active_logs),
+            _ => String::new(),
+        }
+    }
+
+    /// The place, counted from the start of the partition, that has to lie on the grid for its units
+    /// to lie there: the data area where the parameters decide that, the places that all units of
+    /// Btrfs share modulo 8 MiB, else the start.
+    pub fn anchor(&self, block: LogicalBlock) -> Option<Bytes> {
+        match self {
+            Parameters::Fat(_) | Parameters::ExFat(_) => self.data_offset(block),
+            Parameters::Btrfs(_) => Some(btrfs::EXTENTS),
+            _ => Some(Bytes::ZERO),
+        }
+    }
+
     /// Where its data area begins, counted from the start of the partition, where the parameters
     /// decide that: FAT and exFAT. `None` for the others, and beyond 2^64.
     pub fn data_offset(&self, block: LogicalBlock) -> Option<Bytes> {
@@ -168,6 +192,9 @@ pub enum Inside {
     /// This place, counted from the start of the partition, lies on the erase-block grid, and the
     /// units in which the file system allocates are counted from it.
     OnGrid(Bytes),
+    /// The units in which the file system allocates lie on the erase-block grid wherever its mkfs
+    /// tool begins to count them, which is not told: how much it puts in front is its own affair.
+    UnitsOnGrid,
     /// Only the start of the partition; the reason why not more.
     StartOnly(String),
 }
@@ -268,7 +295,7 @@ fn compare(fs: FileSystem, site: &Site<'_>, fit: &mut Fit, factory: Fit) {
     }
     let data = match format.inside {
         Inside::OnGrid(offset) => Bytes(factory.start.get().saturating_add(offset.get())),
-        Inside::StartOnly(_) => factory.start,
+        Inside::UnitsOnGrid | Inside::StartOnly(_) => factory.start,
     };
     let why = if site.boundaries.contains(data) {
         "both fit the grid".to_owned()

@@ -22,6 +22,11 @@ pub struct Ntfs {
     pub cluster: Bytes,
 }
 
+/// Whether this is a cluster that a plan can have.
+pub(super) fn is_cluster(size: Bytes) -> bool {
+    size.get().is_power_of_two() && (Bytes::kib(4)..=Bytes::kib(64)).contains(&size)
+}
+
 /// Fit NTFS.
 pub(super) fn fit(site: &Site<'_>) -> Result<Fit, FitError> {
     if site.size() < LEAST {

@@ -17,6 +17,8 @@ pub struct Stick {
     pub zones_told: bool,
     /// How many allocation units may be open when each is written in order.
     pub linear: Open,
+    /// What `linear` counts, when that was told: it need not be the erase block.
+    pub linear_unit: Option<Bytes>,
     /// The same for writes in any order.
     pub random: Open,
     /// The smallest size at which random writes are efficient, when smaller ones never are.
@@ -88,6 +90,7 @@ impl Stick {
             zones,
             zones_told: told(geometry.fat_area.verdict),
             linear,
+            linear_unit: geometry.open_au.linear.unit_bytes,
             random: Open::of(&geometry.open_au.random.count),
             random_efficient: geometry.open_au.random.smallest_efficient_write_bytes,
             like_ssd: geometry.erase_block.verdict == Verdict::NotVisible

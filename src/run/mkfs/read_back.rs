@@ -71,11 +71,11 @@ pub fn judge(layout: &Layout, number: usize, found: &Contents) -> Result<Outcome
     let place = Bytes(range.from.get().saturating_add(data.get()));
     match &format.inside {
         Inside::StartOnly(why) => Ok(Outcome::StartAligned(why.clone())),
-        Inside::OnGrid(_) if !boundaries.contains(place) => Err(format!(
+        Inside::OnGrid(_) | Inside::UnitsOnGrid if !boundaries.contains(place) => Err(format!(
             "its data begin at byte {} of the disk, which is not on the grid of {boundaries}",
             place.get()
         )),
-        Inside::OnGrid(_) => {
+        Inside::OnGrid(_) | Inside::UnitsOnGrid => {
             unit(&format.parameters, &fs)?;
             Ok(Outcome::Aligned(place))
         }

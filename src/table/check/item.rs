@@ -1,8 +1,8 @@
 //! One partition, or the file system that fills the device, on the grid.
 
 use super::super::read::contents::{Contents, PartitionFound};
-use super::super::read::filesystem::{DataArea, FileSystemFound};
-use super::{Cost, Measure, Place};
+use super::super::read::filesystem::{DataArea, FileSystemFound, FileSystemKind};
+use super::{Cost, Measure, Place, undecided};
 use crate::plan::{Guid, PartitionType};
 use crate::units::{Alignment, ByteRange, Bytes, MIB};
 
@@ -44,6 +44,10 @@ pub enum Decides {
     Start,
     /// Its data area.
     DataArea,
+    /// Its start, and that is all that can be brought onto the grid, for this reason.
+    StartOnly(&'static str),
+    /// What will be made in it, for this reason.
+    Later(&'static str),
     /// Nothing, for this reason.
     Nothing(&'static str),
 }
@@ -52,7 +56,7 @@ impl Item {
     /// The place that decides; `None` when none does.
     pub fn deciding(&self) -> Option<Place> {
         match (self.decides, self.data) {
-            (Decides::Nothing(_), _) => None,
+            (Decides::Nothing(_) | Decides::Later(_), _) => None,
             (Decides::DataArea, Some((place, _))) => Some(place),
             _ => Some(self.start),
         }
@@ -89,6 +93,7 @@ pub(super) fn items(contents: &Contents, measure: &Measure) -> Vec<Item> {
                 content,
                 filesystem: Some(found),
                 harmless: None,
+                later: None,
             }
             .judge(contents.capacity, measure)
         })
@@ -105,6 +110,7 @@ fn of_partition(partition: &PartitionFound, capacity: Bytes, measure: &Measure) 
         content: partition.content,
         filesystem: partition.filesystem,
         harmless: harmless(partition),
+        later: undecided::why(partition, measure.grid()),
     }
     .judge(capacity, measure)
 }
@@ -152,28 +158,39 @@ struct Blank<'a> {
     content: Option<&'static str>,
     filesystem: Option<FileSystemFound>,
     harmless: Option<&'static str>,
+    later: Option<&'static str>,
 }
 
 impl Blank<'_> {
     fn judge(self, capacity: Bytes, measure: &Measure) -> Item {
         let grid = measure.grid();
         let start = Place::on(grid, self.range.from);
+        let scattered = self.filesystem.filter(|found| {
+            found.kind == FileSystemKind::Btrfs
+                && !undecided::BTRFS_PERIOD.is_multiple_of(grid.grain())
+        });
         let data = self.filesystem.and_then(|found| match found.data {
+            // One chunk on the grid says nothing of the next.
+            DataArea::At { .. } if scattered.is_some() => None,
             DataArea::At { offset, what } => {
                 let at = self.range.from.checked_add(offset)?;
                 Some((Place::on(grid, at), what))
             }
             DataArea::FromStart => None,
         });
-        let decides = match (self.harmless, data) {
-            (Some(why), _) => Decides::Nothing(why),
-            (None, Some(_)) => Decides::DataArea,
-            (None, None) => Decides::Start,
+        let decides = match (self.harmless, self.later, data) {
+            (Some(why), _, _) => Decides::Nothing(why),
+            (None, Some(why), _) => Decides::Later(why),
+            (None, None, Some(_)) => Decides::DataArea,
+            (None, None, None) if scattered.is_some() => {
+                Decides::StartOnly("its chunks lie 8 MiB apart and cannot all be on this grid")
+            }
+            (None, None, None) => Decides::Start,
         };
         let deciding = match decides {
-            Decides::Nothing(_) => None,
+            Decides::Nothing(_) | Decides::Later(_) => None,
             Decides::DataArea => data.map(|(place, _)| place),
-            Decides::Start => Some(start),
+            Decides::Start | Decides::StartOnly(_) => Some(start),
         };
         let off = deciding.filter(|place| !place.is_on_grid());
         let shifted = |place: Place| shifts(grid, place, self.range.from, capacity);

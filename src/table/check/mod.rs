@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `place` | where is this on the grid, and which good places are near? |
 //! | `item` | does this partition lie on the grid, and what of it has to? |
+//! | `undecided` | could this start be one that a file system will be made for? |
 //! | `cost` | what does it cost when it does not? |
 //! | `copies` | do the copies of a GPT agree? |
 //! | `first_sector` | what is sector 0, and what shows under it? |
@@ -22,6 +23,7 @@ mod leftovers;
 mod partitions;
 mod place;
 mod sd_layout;
+mod undecided;
 
 pub use cost::Cost;
 pub use item::{Decides, Item};

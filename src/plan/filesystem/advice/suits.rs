@@ -34,20 +34,21 @@ pub fn judge(fs: FileSystem, stick: &Stick) -> (Suits, Vec<String>) {
     if random_is_bad(stick) {
         if random {
             suits = Suits::Badly;
-            reasons.push("the stick takes writes in any order badly".to_owned());
+            reasons.push(badly(stick));
         } else if fs == FileSystem::F2fs && suits != Suits::Unknown {
             reasons.push(
                 "it turns writes in any order into writes in order, which this stick needs"
                     .to_owned(),
             );
-        } else if fs == FileSystem::Ext4 && suits == Suits::Well {
+        } else if matches!(fs, FileSystem::Ext4 | FileSystem::Xfs) && suits == Suits::Well {
+            // Journals gather what is scattered, and write it back scattered later.
             suits = Suits::WithCare;
-            reasons.push("the stick takes writes in any order badly".to_owned());
+            reasons.push(badly(stick));
         }
     }
     match (fs, open) {
         (FileSystem::Fat32 | FileSystem::ExFat, Some(..=2)) => reasons.push(
-            "write in large pieces, with clusters of 32 KiB or more".to_owned(),
+            "write in large pieces".to_owned(),
         ),
         (FileSystem::Ext4, Some(3..=4)) => reasons.push(
             "for a system that is mostly read: without a journal (-O ^has_journal) it writes in 3 to 5"
@@ -63,6 +64,16 @@ pub fn judge(fs: FileSystem, stick: &Stick) -> (Suits, Vec<String>) {
         _ => {}
     }
     (suits, reasons)
+}
+
+/// What is wrong with writes in any order.
+fn badly(stick: &Stick) -> String {
+    match stick.random_efficient {
+        Some(size) => format!(
+            "the stick takes writes in any order badly: they are efficient only in pieces of {size} or more"
+        ),
+        None => "the stick takes writes in any order badly".to_owned(),
+    }
 }
 
 /// From how many open places on it does well, and from how many it is bearable. A file system that
@@ -121,11 +132,15 @@ fn no_limit(fs: FileSystem, stick: &Stick) -> bool {
     matches!(count, Open::AtLeast(_))
 }
 
-/// Not even one allocation unit can be written in any order, or only in pieces above 256 KiB, which
-/// no file system but a log writes.
+/// The largest piece that file systems other than logs write in any order as a matter of course: a
+/// node of Btrfs (btrfs manual, `nodesize`: 16 KiB by default), four times the block of the others.
+const LARGEST_IN_PLACE: Bytes = Bytes::kib(16);
+
+/// Not even one allocation unit can be written in any order, or only in pieces larger than file
+/// systems write. The size is told only where smaller pieces fail with a single unit.
 pub(super) fn random_is_bad(stick: &Stick) -> bool {
     stick.random.safe() == Some(0)
         || stick
             .random_efficient
-            .is_some_and(|size| size > Bytes::kib(256))
+            .is_some_and(|size| size > LARGEST_IN_PLACE)
 }

@@ -4,6 +4,7 @@ use super::{Choice, Purpose, Suits};
 use crate::plan::alignment::AlignmentChoice;
 use crate::plan::filesystem::stick::{Open, Stick};
 use crate::plan::types::FileSystem;
+use crate::units::Bytes;
 
 pub(super) fn misalignment(grid: &AlignmentChoice, stick: &Stick) -> String {
     let Some(block) = grid.erase_block.filter(|_| !stick.like_ssd) else {
@@ -41,13 +42,13 @@ pub(super) fn paragraph(
                 "How many erase blocks this stick keeps open at once is not known, so the file systems that write in the fewest places are the safe ones: FAT32 and exFAT (2 to 3), then ext4 (4 to 6). Each place too many costs the copying of a whole erase block of {block} for every small write."
             ),
             Open::Between(open, _) | Open::AtLeast(open) => format!(
-                "This stick keeps {}{open} erase block{} open at once. A file system that writes in more places than that makes it copy a whole erase block of {block} for every further small write.{}",
+                "This stick keeps {}{open} {} open at once. A file system that writes in more places than that makes it copy a whole erase block of {block} for every further small write.{}",
                 if matches!(stick.linear, Open::AtLeast(_)) {
                     "at least "
                 } else {
                     ""
                 },
-                if open == 1 { "" } else { "s" },
+                counted(open, block, stick),
                 verdicts(choices)
             ),
         }
@@ -61,11 +62,23 @@ pub(super) fn paragraph(
             Some(choice) if !choice.mount.is_empty() => {
                 text += &format!(", mounted with {}.", choice.mount);
             }
-            Some(choice) => text += &format!(" with clusters of {}.", choice.unit_bytes),
+            Some(choice) => match choice.unit_bytes {
+                Some(unit) => text += &format!(" with clusters of {unit}."),
+                None => text += ".",
+            },
             None => text += ".",
         }
     }
     text
+}
+
+/// What is counted, where it is another size than the erase block with its size.
+fn counted(open: u32, block: Bytes, stick: &Stick) -> String {
+    let plural = if open == 1 { "" } else { "s" };
+    match stick.linear_unit {
+        Some(unit) if unit != block => format!("unit{plural} of {unit}"),
+        _ => format!("erase block{plural}"),
+    }
 }
 
 fn verdicts(choices: &[Choice]) -> String {
