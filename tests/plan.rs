@@ -248,6 +248,38 @@ fn what_does_not_fit_is_refused_with_numbers() {
 }
 
 #[test]
+fn what_is_said_of_parameters_is_true_and_says_something() {
+    let noted = |wish: &str, mib: u64| {
+        let plan = plan(31_914_983_424, Bytes::mib(mib), &intent(&[wish])).unwrap();
+        let warned = plan.warnings.iter().map(|warning| warning.text.clone());
+        plan.notes
+            .iter()
+            .cloned()
+            .chain(warned)
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    let group = noted("rest:ext4", 256);
+    assert!(group.contains("larger than a block group"), "{group}");
+    for mib in [1, 2, 4, 12] {
+        let boundary = noted("rest:exfat", mib);
+        assert!(!boundary.contains("-b 1 MiB"), "{boundary}");
+    }
+    let error = plan(16 * MIB, Bytes::mib(64), &intent(&["rest:fat16"])).unwrap_err();
+    assert!(
+        error.to_string().contains("smaller grid with --align"),
+        "{error}"
+    );
+    let mut wish = intent(&["rest:fat16"]);
+    wish.align = Some("64MiB".parse().unwrap());
+    let error = plan(16 * MIB, Bytes::mib(4), &wish).unwrap_err();
+    assert!(
+        error.to_string().contains("choose a smaller --align"),
+        "{error}"
+    );
+}
+
+#[test]
 fn the_end_of_the_medium_can_be_left_free() {
     let mut wish = with_table(TableKind::Mbr, &["rest:exfat"]);
     wish.reserve_end = Some(Size::Bytes(Bytes::gib(1)));
