@@ -279,7 +279,7 @@ mod tests {
     #[test]
     fn reserved_sectors_put_the_data_area_where_it_is_wanted() {
         const CARD: u64 = 31_914_983_424;
-        const STICK: u64 = 1907 * 8 << 20;
+        const STICK: u64 = (1907 * 8) << 20;
         // Capacity, erase block and phase in MiB, start, then reserved, FAT, data, clusters.
         for (capacity, erase, phase, start, reserved, fat, data, clusters) in [
             (STICK, 8, 0, 16384, 8704, 3840, 32768, 487_680),
