@@ -52,7 +52,7 @@ const ELSEWHERE: (f64, f64) = (1.0, 20.0);
 
 /// Boundaries that a told size must have met in the first stretch, and in the second.
 const FEWEST_BOUNDARIES: u64 = 6;
-/// See [`FEWEST_BOUNDARIES`].
+/// The fewest boundaries of the second stretch, for the same reason.
 pub const SECOND_BOUNDARIES: u64 = 6;
 
 /// The share of boundaries at which the write stalled.

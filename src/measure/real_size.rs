@@ -3,7 +3,7 @@
 //! A counterfeit stick reports more than it has. Behind its real end it either loses what is
 //! written, or ignores the upper address bits and begins again at 0. Three things show it:
 //! - tags at distances of powers of two from one place, and at the very end, read back when other
-//!   data went through the caches in between (the idea of f3probe, https://fight-flash-fraud.readthedocs.io);
+//!   data went through the caches in between (the idea of f3probe, <https://fight-flash-fraud.readthedocs.io>);
 //! - places far out that read like places near the start, of which one tag then proves that they
 //!   are the same flash: this finds a wrap at any size;
 //! - once the claim is refuted, bisection for the real end.
