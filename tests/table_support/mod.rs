@@ -76,7 +76,7 @@ pub fn with_intent(device: &MemoryDevice, grid: &AlignmentChoice, intent: &Inten
 }
 
 /// The partitions of the new tables.
-pub const NEW: [&str; 3] = ["8MiB:fat16:BOOT", "12MiB:ext4:root", "rest:exfat:data"];
+pub const NEW: [&str; 3] = ["8MiB:swap:BOOT", "12MiB:ext4:root", "rest:exfat:data"];
 
 /// Those of the old ones: other places, so that old and new cannot be taken for one another.
 pub const OLD: [&str; 2] = ["16MiB:ext4:old", "rest:none"];
