@@ -43,9 +43,9 @@ const NOTHING: f64 = 0.2;
 
 /// Prior of the share of boundaries that stall: Beta(4, 1), four in five on average.
 const AT_BOUNDARIES: (f64, f64) = (4.0, 1.0);
-/// With more stalls elsewhere than this times those at the boundaries, all may have another reason: a
-/// stick's own work now and then (3 % of 2000 chunks) stays below it with boundaries of 8 MiB.
-const CROWDED: u64 = 4;
+/// Where more than one in so many of the other chunks stalls, all stalls may have another reason: a
+/// cache that is written back now and then. A stick's own work stalls one in thirty.
+const CROWDED: u64 = 10;
 
 /// Prior of the share of other chunks that stall: Beta(1, 20).
 const ELSEWHERE: (f64, f64) = (1.0, 20.0);
@@ -260,12 +260,11 @@ pub fn verdict(first: &Comb, second: Option<bool>) -> EraseBlock {
         stalls - tooth.stalls,
         tooth.probability
     )];
-    // Where most stalls lie elsewhere, they have another reason, and so may these.
-    let crowded = stalls - tooth.stalls > CROWDED * tooth.stalls;
+    let crowded = (stalls - tooth.stalls) * CROWDED > chunks;
     let agrees = second == Some(true) && !crowded;
     evidence.push(
         match second {
-            _ if crowded => "more stalls lie elsewhere than there: they may have another reason",
+            _ if crowded => "so many stalls lie elsewhere that these may have another reason, too",
             Some(true) => "a second stretch, begun between two of them, stalled there again",
             Some(false) => "a second stretch did not stall there: it was no property of the places",
             None => "there was no room for a second stretch to confirm it",
