@@ -32,6 +32,7 @@ fn nobody_is_asked_in_vain() {
             "give or take a tenth",
         ),
         (&["--yes", "--expect", "4C53"], 4, "tells no serial number"),
+        (&["--yes", "--expect", ""], 2, "a value is required"),
     ] {
         let refused = run(
             folder.path(),

@@ -257,9 +257,15 @@ fn safety(page: &mut Roff) {
     page.control("SH", ["SAFETY"]);
     paragraphs(
         page,
-        "No command of this version writes to a device. scan and plan open the device read-only, and \
-         plan prints a layout or a script that you may run yourself. Look at a script before you feed \
-         it to sfdisk: a new partition table makes the old partitions unreachable.\n\n\
+        "list, scan without --write-tests, analyze, plan, check and every --dry-run open the device \
+         read-only. write, restore and scan --write-tests write to it. They refuse a device that is \
+         mounted, used as swap, held by RAID, LVM or dm-crypt, locked, write-protected or part of the \
+         running system, and hold it exclusively from the last check to the end. write saves what it \
+         replaces to a file before the first byte; scan --write-tests preserve does so with all that it \
+         overwrites, and puts it back; restore puts it back after a power cut. What scan --write-tests \
+         destroy overwrites is lost.\n\n\
+         Look at a script before you run it: a new partition table makes the old partitions \
+         unreachable.\n\n\
          A mounted stick can be scanned. Its own traffic disturbs the timing, so the report carries a \
          warning and is at most \"likely\".\n\n\
          --report of scan and analyze writes the file that it names and replaces what it held, but never \
@@ -274,6 +280,11 @@ fn environment(page: &mut Roff) {
         [bold("NO_COLOR")],
         "When it is set and not empty, help is printed without colour.",
     );
+    term(
+        page,
+        [bold("XDG_STATE_HOME")],
+        "Where write and scan --write-tests preserve keep what they replace, in a folder flashfit.",
+    );
 }
 
 fn files(page: &mut Roff) {
@@ -286,6 +297,11 @@ fn files(page: &mut Roff) {
         (
             "/sys/block/",
             "Where list and scan read what the kernel knows of a device.",
+        ),
+        (
+            "$XDG_STATE_HOME/flashfit/",
+            "Backups and journals, for restore. Without the variable /var/lib/flashfit for root, \
+             ~/.local/state/flashfit for others; --backup names another file.",
         ),
         (
             "sim:NAME",
@@ -308,6 +324,16 @@ mod tests {
                 EXAMPLES_HELP.contains(&format!("  {what}\n    {how}\n")),
                 "{how}"
             );
+        }
+    }
+
+    #[test]
+    fn every_command_that_writes_is_named_under_safety() {
+        let mut page = Roff::new();
+        safety(&mut page);
+        let text = page.to_roff().replace('\n', " ").replace("\\-", "-");
+        for words in ["write, restore and scan --write-tests write", "read-only"] {
+            assert!(text.contains(words), "{text}");
         }
     }
 

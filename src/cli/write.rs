@@ -3,6 +3,7 @@
 use super::{ExpectedSize, IntentArgs, sector_size_parser, values};
 use crate::units::{LogicalBlock, Size};
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -112,7 +113,7 @@ pub struct ConsentArgs {
     #[arg(long)]
     pub yes: bool,
     /// Refuse a device that does not have this serial number or by-id name. Repeat it for more
-    #[arg(long, value_name = "SERIAL|BY-ID")]
+    #[arg(long, value_name = "SERIAL|BY-ID", value_parser = NonEmptyStringValueParser::new())]
     pub expect: Vec<String>,
     /// Refuse a device of another size; ~32GB allows a tenth more or less
     #[arg(long, value_name = "SIZE", value_parser = values::expected_size)]
