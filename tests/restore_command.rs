@@ -13,6 +13,27 @@ use write_support::*;
 const MIB: u64 = 1 << 20;
 
 #[test]
+fn unattended_a_device_that_holds_nothing_of_the_write_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let image = patterned(folder.path(), "a.img");
+    assert_eq!(write_image(folder.path(), &image, &[]).code, Some(0));
+    let backup = backups(folder.path()).pop().unwrap();
+    // Another medium of the same size: every sector that the write touched holds something else.
+    let size = fs::metadata(&image).unwrap().len();
+    fs::write(&image, vec![0xa5; usize::try_from(size).unwrap()]).unwrap();
+    let other = checksum(&image);
+    let words = words(&[&["restore", &image, "--backup", &backup], &YES]);
+    let refused = run(folder.path(), &words);
+    assert_eq!(refused.code, Some(4), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("may be another device"),
+        "{}",
+        refused.stderr
+    );
+    assert_eq!(checksum(&image), other);
+}
+
+#[test]
 fn only_the_backup_of_this_device_is_restored() {
     let folder = tempfile::tempdir().unwrap();
     let image = patterned(folder.path(), "a.img");

@@ -62,7 +62,7 @@ fn restore_table(args: &RestoreArgs, text: &str) -> Result<ExitCode, Error> {
     let mut target = target::open(&args.device, 1, block, "restore")?;
     let restoring = restore::prepare(target.reader(), backup).map_err(|error| of(args, &error))?;
     tell(&change_text::restore(target.facts(), &restoring));
-    if args.consent.yes {
+    if !asker.reads_warnings() {
         recognised(args, &restoring)?;
     }
     ask(asker.as_mut(), &target.for_people(&args.device))?;
@@ -81,7 +81,7 @@ fn restore_table(args: &RestoreArgs, text: &str) -> Result<ExitCode, Error> {
     shown.map(|()| ExitCode::Done)
 }
 
-/// Nobody reads the warning of an unattended run: a device that holds nothing of what was written
+/// Where nobody reads the warning: a device that holds nothing of what was written
 /// then, but something else, is likely another one.
 fn recognised(args: &RestoreArgs, restoring: &Restoring) -> Result<(), Error> {
     let holds = |state: State| restoring.sectors().any(|(_, now)| now == state);

@@ -22,6 +22,10 @@ impl Ask for AssumeYes {
             Err(reason) => Consent::NotExpected(reason),
         }
     }
+
+    fn reads_warnings(&self) -> bool {
+        false
+    }
 }
 
 #[cfg(test)]

@@ -17,6 +17,10 @@ pub use terminal::Terminal;
 pub trait Ask {
     /// May this device be written?
     fn consent(&mut self, target: &Target) -> Consent;
+
+    /// Whether somebody reads the warnings that are shown before the question. Where nobody does,
+    /// what they warn of is refused.
+    fn reads_warnings(&self) -> bool;
 }
 
 /// The answer.

@@ -26,6 +26,10 @@ impl Ask for Scripted {
         let lines = &mut self.lines;
         ask_three_times(&self.expected, target, |_| Ok(lines.pop_front()))
     }
+
+    fn reads_warnings(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

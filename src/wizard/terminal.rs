@@ -70,6 +70,10 @@ impl Ask for Terminal {
             self.line()
         })
     }
+
+    fn reads_warnings(&self) -> bool {
+        true
+    }
 }
 
 /// Put the question, up to three times, to whoever `answer` is.
