@@ -156,16 +156,41 @@ fn an_image_behind_a_loop_device_is_written_through_the_device_only() {
         return;
     }
     let disk = Loop::new(DISK, &[]);
-    let words = ["write", &disk.backing(), "--erase-block", "4MiB"];
-    let line = run(
-        disk.path(),
-        &[&words[..], &["--yes", "--expect-size", "192MiB"]].concat(),
-    )
-    .failure(4);
-    assert!(
-        line.contains(&format!("write to {} instead", disk.device)),
-        "{line}"
-    );
+    // Another name of the same file, and a link to it.
+    let hard = disk.path().join("hard");
+    let soft = disk.path().join("soft");
+    fs::hard_link(disk.backing(), &hard).unwrap();
+    std::os::unix::fs::symlink(disk.backing(), &soft).unwrap();
+    for name in [disk.backing().as_ref(), hard.as_path(), soft.as_path()] {
+        let words = ["write", name.to_str().unwrap(), "--erase-block", "4MiB"];
+        let line = run(
+            disk.path(),
+            &[&words[..], &["--yes", "--expect-size", "192MiB"]].concat(),
+        )
+        .failure(4);
+        assert!(
+            line.contains(&format!("write to {} instead", disk.device)),
+            "{name:?}: {line}"
+        );
+    }
+}
+
+#[test]
+fn a_second_loop_device_on_the_same_file_is_refused_for_both() {
+    if !(need_loop() && need("mkfs.ext4") && need("partx")) {
+        return;
+    }
+    let disk = Loop::new(DISK, &[]);
+    let twin = says("losetup", &["--find", "--show", &disk.backing()]);
+    let twin = twin.trim();
+    says("mkfs.ext4", &["-q", "-F", twin]);
+    let at = disk.path().join("at").to_str().unwrap().to_owned();
+    fs::create_dir(&at).unwrap();
+    says("mount", &[twin, &at]);
+    refused(&disk, &[], &format!("mounted at {at}"));
+    says("umount", &[&at]);
+    refused(&disk, &[], twin.trim_start_matches("/dev/"));
+    says("losetup", &["-d", twin]);
 }
 
 #[test]

@@ -128,7 +128,9 @@ fn make_file_systems(
 fn dry_run(args: &WriteArgs, intent: &Intent) -> Result<ExitCode, Error> {
     let refusal = target::check(&args.device, args.sector_size, "write").err();
     let ground = ground(args)?;
-    let mut looked = target::look(&args.device, args.seed, args.sector_size, "write")?;
+    // Why it must not be written says more than that it cannot even be read.
+    let mut looked = target::look(&args.device, args.seed, args.sector_size, "write")
+        .map_err(|error| refusal.clone().unwrap_or(error))?;
     let layout = layout(&ground, looked.reader(), intent)?;
     let prepared = prepare(looked.reader(), &layout)?;
     let mut text = change_text::render(looked.reader().facts(), &prepared);

@@ -239,45 +239,38 @@ fn file_id(file: &Path) -> Option<(u64, u64)> {
     Some((data.dev(), data.ino()))
 }
 
-/// Loop devices on the same file as another: whoever uses one of them uses all.
-fn twin_loops(roots: &Roots) -> Vec<(String, String)> {
-    let loops: Vec<(String, (u64, u64))> = entries(&roots.sys.join("block"))
-        .into_iter()
-        .filter(|name| name.starts_with("loop"))
-        .filter_map(|name| {
-            let file = roots
-                .sys
-                .join("block")
-                .join(&name)
-                .join("loop/backing_file");
-            let id = file_id(Path::new(&text(&file)?))?;
-            Some((name, id))
-        })
-        .collect();
-    let twins = |(name, id): &(String, (u64, u64))| -> Vec<(String, String)> {
-        let others = loops
-            .iter()
-            .filter(|(other, same)| other != name && same == id);
-        others
-            .map(|(other, _)| (name.clone(), other.clone()))
-            .collect()
-    };
-    loops.iter().flat_map(twins).collect()
-}
-
-/// Loop devices whose backing "file" is a block device: the kernel lists them as no holders.
-fn backed_loops(roots: &Roots) -> Vec<(String, String)> {
+/// All attached loop devices with the name of what is behind them.
+fn attached_loops(roots: &Roots) -> Vec<(String, String)> {
     entries(&roots.sys.join("block"))
         .into_iter()
         .filter(|name| name.starts_with("loop"))
         .filter_map(|name| {
-            let file = roots
-                .sys
-                .join("block")
-                .join(&name)
-                .join("loop/backing_file");
-            Some((text(&file)?, name))
+            let file = roots.sys.join("block").join(&name);
+            Some((text(&file.join("loop/backing_file"))?, name))
         })
+        .collect()
+}
+
+/// Loop devices on the same file as another: whoever uses one of them uses all.
+fn twin_loops(roots: &Roots) -> Vec<(String, String)> {
+    let loops: Vec<(String, (u64, u64))> = attached_loops(roots)
+        .into_iter()
+        .filter_map(|(file, name)| Some((name, file_id(Path::new(&file))?)))
+        .collect();
+    let mut twins = Vec::new();
+    for (name, id) in &loops {
+        let others = loops
+            .iter()
+            .filter(|(other, same)| other != name && same == id);
+        twins.extend(others.map(|(other, _)| (name.clone(), other.clone())));
+    }
+    twins
+}
+
+/// Loop devices whose backing "file" is a block device: the kernel lists them as no holders.
+fn backed_loops(roots: &Roots) -> Vec<(String, String)> {
+    attached_loops(roots)
+        .into_iter()
         .flat_map(|(file, name)| {
             let backing = block_names(roots, &file);
             backing
