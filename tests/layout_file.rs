@@ -175,6 +175,23 @@ fn commands_in_a_layout_file_are_those_of_its_parameters_or_refused() {
 }
 
 #[test]
+fn a_layout_file_cannot_steer_the_terminal() {
+    let wish = with_table(TableKind::Gpt, &["rest:ext4:root"]);
+    let plan = plan(16_012_804_096, Bytes::mib(4), &wish).unwrap();
+    let good: serde_json::Value = serde_json::from_str(&layout_json::render(&plan)).unwrap();
+    for hostile in ["\u{1b}[2Jhidden", "a\nb", "\u{202e}txet", "\u{9b}2J"] {
+        for pointer in ["/table_reason", "/partitions/0/name", "/alignment/reason"] {
+            let mut bad = good.clone();
+            *bad.pointer_mut(pointer).unwrap() = hostile.into();
+            let error = layout_json::parse(&bad.to_string())
+                .unwrap_err()
+                .to_string();
+            assert!(!error.chars().any(char::is_control), "{error:?}");
+        }
+    }
+}
+
+#[test]
 fn no_place_is_told_for_data_that_mkfs_puts_where_it_likes() {
     for (wish, mib) in [("rest:f2fs", 12), ("rest:btrfs", 8)] {
         let plan = plan(31_914_983_424, Bytes::mib(mib), &intent(&[wish])).unwrap();

@@ -69,6 +69,12 @@ pub fn parse(text: &str) -> Result<Layout, LayoutFileError> {
             return Err(LayoutFileError::UnknownSchema(shown));
         }
     }
+    if holds_controls(&value) {
+        return Err(LayoutFileError::Field {
+            field: "a text",
+            problem: "it holds characters that control a terminal".to_owned(),
+        });
+    }
     let file: File = serde_json::from_value(value)?;
     let mut layout = file.into_layout()?;
     layout.check()?;
@@ -77,6 +83,20 @@ pub fn parse(text: &str) -> Result<Layout, LayoutFileError> {
         layout.name_disk(UNKNOWN_DISK);
     }
     Ok(layout)
+}
+
+/// Whether a text in it could move the cursor of whoever looks at the layout, or turn the direction
+/// of writing: what stands before the question of consent must not be made to look otherwise.
+fn holds_controls(value: &serde_json::Value) -> bool {
+    use serde_json::Value;
+    // The directional formatting characters of the Unicode Bidirectional Algorithm (UAX #9, 2).
+    let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    match value {
+        Value::String(text) => text.chars().any(|c| c.is_control() || turns(c)),
+        Value::Array(items) => items.iter().any(holds_controls),
+        Value::Object(fields) => fields.values().any(holds_controls),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
 }
 
 #[derive(Serialize, Deserialize)]
