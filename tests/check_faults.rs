@@ -220,27 +220,11 @@ fn a_gpt_partition_outside_the_usable_sectors_is_found() {
         let mut header = image.read(512, 92);
         header[field..field + 8].copy_from_slice(&value.to_le_bytes());
         header[16..20].fill(0);
-        let crc = crc32(&header);
+        let crc = common::crc32(&header);
         header[16..20].copy_from_slice(&crc.to_le_bytes());
         image.write(512, &header);
         assert_codes(&image.json("4MiB"), codes, &[]);
     }
-}
-
-/// The checksum of a header, bit by bit.
-fn crc32(bytes: &[u8]) -> u32 {
-    let mut crc = u32::MAX;
-    for byte in bytes {
-        crc ^= u32::from(*byte);
-        for _ in 0..8 {
-            crc = if crc & 1 == 1 {
-                crc >> 1 ^ 0xedb8_8320
-            } else {
-                crc >> 1
-            };
-        }
-    }
-    !crc
 }
 
 #[test]

@@ -365,32 +365,31 @@ fn a_device_with_other_sectors_is_refused_by_the_script_itself() {
     if !(need("sgdisk") && need("blockdev") && need_loop()) {
         return;
     }
+    let disk = Disk::new(LogicalBlock::B4096);
+    assert_scripts_refuse(&disk, "does not have sectors of 512 bytes");
+}
+
+/// The scripts for a card of 512-byte sectors refuse this disk, and say so; without a disk they
+/// refuse as well.
+fn assert_scripts_refuse(disk: &Disk, because: &str) {
     let plan = make(
         LogicalBlock::B512,
         TableKind::Gpt,
         Bytes::mib(4),
         Bytes::ZERO,
     );
-    let disk = Disk::new(LogicalBlock::B4096);
     for script in [
         sgdisk::render(&plan).unwrap(),
         parted::render(&plan).unwrap(),
     ] {
         let file = disk.folder.path().join("script.sh");
         std::fs::write(&file, script).unwrap();
-        let done = Command::new("sh")
-            .arg(&file)
-            .arg(&disk.path)
-            .output()
-            .unwrap();
+        let run = |command: &mut Command| command.output().unwrap();
+        let done = run(Command::new("sh").arg(&file).arg(&disk.path));
         assert_eq!(done.status.code(), Some(1));
         let said = String::from_utf8_lossy(&done.stderr).into_owned();
-        assert!(
-            said.contains("does not have sectors of 512 bytes"),
-            "{said}"
-        );
-        let nobody = Command::new("sh").arg(&file).output().unwrap();
-        assert!(!nobody.status.success());
+        assert!(said.contains(because), "{said}");
+        assert!(!run(Command::new("sh").arg(&file)).status.success());
     }
 }
 
@@ -399,32 +398,9 @@ fn a_medium_of_another_size_is_refused_untouched() {
     if !need("blockdev") {
         return;
     }
-    let plan = make(
-        LogicalBlock::B512,
-        TableKind::Gpt,
-        Bytes::mib(4),
-        Bytes::ZERO,
-    );
     let disk = Disk::new(LogicalBlock::B512);
     let image = File::options().write(true).open(&disk.path).unwrap();
     image.set_len(CARD - 512).unwrap();
-    for script in [
-        sgdisk::render(&plan).unwrap(),
-        parted::render(&plan).unwrap(),
-    ] {
-        let file = disk.folder.path().join("script.sh");
-        std::fs::write(&file, script).unwrap();
-        let done = Command::new("sh")
-            .arg(&file)
-            .arg(&disk.path)
-            .output()
-            .unwrap();
-        assert_eq!(done.status.code(), Some(1));
-        let said = String::from_utf8_lossy(&done.stderr).into_owned();
-        assert!(
-            said.contains("does not have the 62333952 sectors"),
-            "{said}"
-        );
-        assert_eq!(std::fs::metadata(&disk.path).unwrap().len(), CARD - 512);
-    }
+    assert_scripts_refuse(&disk, "does not have the 62333952 sectors");
+    assert_eq!(std::fs::metadata(&disk.path).unwrap().len(), CARD - 512);
 }

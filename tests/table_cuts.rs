@@ -4,6 +4,7 @@
 
 #![allow(clippy::unwrap_used)] // tests
 
+mod common;
 mod table_support;
 
 use flashfit::device::memory::MemoryDevice;

@@ -70,21 +70,6 @@ fn put(bytes: &mut [u8], at: usize, what: &[u8]) {
     bytes[at..at + what.len()].copy_from_slice(what);
 }
 
-fn crc32(bytes: &[u8]) -> u32 {
-    let mut crc = u32::MAX;
-    for byte in bytes {
-        crc ^= u32::from(*byte);
-        for _ in 0..8 {
-            crc = if crc & 1 == 1 {
-                crc >> 1 ^ 0xedb8_8320
-            } else {
-                crc >> 1
-            };
-        }
-    }
-    !crc
-}
-
 fn entry(status: u8, kind: u8, first: u32, sectors: u32) -> Vec<u8> {
     let mut bytes = vec![status, 0, 0, 0, kind, 0, 0, 0];
     bytes.extend(first.to_le_bytes());
@@ -170,11 +155,11 @@ fn sign(b: &mut [u8], sector: usize) {
         let to = from.saturating_add(count.saturating_mul(size));
         if to <= b.len() as u64 && to - from.min(to) <= 1 << 20 {
             let range = usize::try_from(from).unwrap()..usize::try_from(to).unwrap();
-            let crc = crc32(&b[range]);
+            let crc = common::crc32(&b[range]);
             put(b, at + 88, &crc.to_le_bytes());
         }
         put(b, at + 16, &[0; 4]);
-        let crc = crc32(&b[at..at + 92]);
+        let crc = common::crc32(&b[at..at + 92]);
         put(b, at + 16, &crc.to_le_bytes());
     }
 }

@@ -3,12 +3,16 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stderr)] // a test, its helpers included
 
+mod common;
+
+use common::virtual_stick::example;
+use common::{need, need_fuse, need_loop};
 use flashfit::device::simulated;
 use flashfit::device::{AlignedBuffer, ReadDevice};
 use flashfit::units::Bytes;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader};
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -27,35 +31,9 @@ crossing.erase_block = "4ms"
 base = "3ms"
 "#;
 
-/// What is missing here, if anything.
-fn missing() -> Option<&'static str> {
-    let is_root = std::fs::metadata("/proc/self").is_ok_and(|m| m.uid() == 0);
-    let runs = |program: &str| {
-        let version = Command::new(program).arg("--version").output();
-        version.is_ok_and(|output| output.status.success())
-    };
-    let needs = [
-        (is_root, "root"),
-        (Path::new("/dev/fuse").exists(), "/dev/fuse"),
-        (Path::new("/dev/loop-control").exists(), "/dev/loop-control"),
-        (runs("losetup"), "losetup"),
-        (runs("unshare"), "unshare"),
-    ];
-    needs
-        .iter()
-        .find(|(there, _)| !there)
-        .map(|(_, name)| *name)
-}
-
-/// Whether to go on.
+/// Whether a virtual stick can be made here.
 fn can_run() -> bool {
-    match missing() {
-        None => true,
-        Some(thing) => {
-            eprintln!("skipped: needs {thing}");
-            false
-        }
-    }
+    need_loop() && need_fuse() && need("unshare")
 }
 
 /// A running virtual stick; killed when the test ends in whatever way.
@@ -109,26 +87,6 @@ impl Drop for Running {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-/// The example, built the way this test was.
-fn example() -> PathBuf {
-    let this = std::env::current_exe().unwrap();
-    let target = this.parent().unwrap().parent().unwrap();
-    let mut build = Command::new(env!("CARGO"));
-    build.args([
-        "build",
-        "--quiet",
-        "--offline",
-        "--example",
-        "virtual_stick",
-    ]);
-    if target.ends_with("release") {
-        build.arg("--release");
-    }
-    build.current_dir(env!("CARGO_MANIFEST_DIR"));
-    assert!(build.status().unwrap().success());
-    target.join("examples/virtual_stick")
 }
 
 fn profile(folder: &Path, more: &str) -> PathBuf {

@@ -96,3 +96,13 @@ fn say(what: &str) {
         let _ = file.and_then(|mut file| file.write_all(line.as_bytes()));
     }
 }
+
+/// The checksum of GPT headers and entries, bit by bit, as the IEEE polynomial defines it: another
+/// than the program's own.
+pub fn crc32(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(u32::MAX, |sum, byte| {
+        (0..8).fold(sum ^ u32::from(*byte), |sum, _| {
+            (sum >> 1) ^ (0xedb8_8320 & (sum & 1).wrapping_neg())
+        })
+    })
+}

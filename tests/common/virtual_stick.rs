@@ -59,7 +59,7 @@ impl Drop for Stick {
 }
 
 /// The example, built the way this test was.
-fn example() -> PathBuf {
+pub fn example() -> PathBuf {
     let this = std::env::current_exe().unwrap();
     let target = this.parent().unwrap().parent().unwrap();
     let mut build = Command::new(env!("CARGO"));

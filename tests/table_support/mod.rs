@@ -4,6 +4,7 @@
 // Each test program uses its part of this.
 #![allow(dead_code, clippy::unwrap_used)]
 
+use super::common;
 use flashfit::device::memory::MemoryDevice;
 use flashfit::device::{AlignedBuffer, ReadDevice};
 use flashfit::plan::intent::{Intent, TableChoice};
@@ -249,12 +250,12 @@ fn gpt(device: &MemoryDevice, at: u64) -> Option<Seen> {
         |bytes: &[u8], at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
     let sum = u32_at(&header, 16);
     header[16..20].fill(0);
-    if header[..8] != *b"EFI PART" || crc32(&header) != sum || u64_at(&header, 24) != at {
+    if header[..8] != *b"EFI PART" || common::crc32(&header) != sum || u64_at(&header, 24) != at {
         return None;
     }
     let (place, count) = (u64_at(&header, 72), u32_at(&header, 80));
     let entries = device.bytes(Bytes(place * unit), count as usize * 128);
-    if crc32(&entries) != u32_at(&header, 88) {
+    if common::crc32(&entries) != u32_at(&header, 88) {
         return None;
     }
     let used = entries.chunks(128).filter(|entry| entry[..16] != [0; 16]);
@@ -263,13 +264,4 @@ fn gpt(device: &MemoryDevice, at: u64) -> Option<Seen> {
         (first, last + 1 - first, entry[0])
     };
     Some(used.map(of).collect())
-}
-
-/// Bit by bit, as the IEEE polynomial defines it.
-pub fn crc32(bytes: &[u8]) -> u32 {
-    !bytes.iter().fold(u32::MAX, |sum, byte| {
-        (0..8).fold(sum ^ u32::from(*byte), |sum, _| {
-            (sum >> 1) ^ (0xedb8_8320 & (sum & 1).wrapping_neg())
-        })
-    })
 }

@@ -25,7 +25,9 @@ const LARGER: u64 = 8;
 /// that the write was acknowledged before it was done.
 const DEFERRED: f64 = 0.5;
 
-/// Lies within one unit on every stick whose units are known: the smallest are of 512 KiB.
+/// Small enough to lie within one unit: of the public logs and survey entries only cards of 1 GB and
+/// less, from before 2010, have units below 512 KiB (down to 128 KiB), and a count there is then at
+/// most likely.
 const SURELY_ONE_UNIT: Bytes = Bytes::kib(512);
 
 /// The debt of a test is paid when a write takes no longer than this, relative to before the test.
