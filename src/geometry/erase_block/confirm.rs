@@ -7,8 +7,8 @@
 //! are bet against with [`SuccessBet`]; a capital of 100 is an error of at most 1 %, however often
 //! one looks.
 
-use super::grid::Grid;
-use super::kinds::{FEWEST_TEETH, Kinds};
+use super::grid::{CELL, Grid};
+use super::kinds::{FEWEST_TEETH, Kinds, OFF_GRID_TIMES};
 use crate::geometry::stats::{SuccessBet, median};
 use crate::measure::alignment::{Site, Triple};
 use crate::units::{Alignment, Bytes, gcd};
@@ -205,11 +205,12 @@ impl Confirmation {
     }
 
     fn add_tooth(&mut self, grid: &mut Grid, rng: &mut Xoshiro256PlusPlus, sites: &mut Vec<Site>) {
-        // Residues modulo 6 in turn serve halves and thirds alike.
-        for _ in 0..6 {
+        // Residues modulo 12 in turn serve halves, thirds and quarters alike.
+        const RESIDUES: u64 = 12;
+        for _ in 0..RESIDUES {
             let residue = self.next_residue;
-            self.next_residue = (residue + 1) % 6;
-            let Some(lattice) = self.lattice(6, residue, 1) else {
+            self.next_residue = (residue + 1) % RESIDUES;
+            let Some(lattice) = self.lattice(RESIDUES, residue, 1) else {
                 continue;
             };
             let Some(site) = grid.fresh(lattice, rng) else {
@@ -313,6 +314,17 @@ impl Confirmation {
         }
     }
 
+    /// Boundaries that must be known before anything is confirmed. The posterior has no hypothesis
+    /// for a size off the search grid, so none for it as the sub-unit of something larger either:
+    /// there the bets on boundaries of one kind stand alone, and need [`OFF_GRID_TIMES`] as many looks.
+    fn fewest_teeth(&self) -> usize {
+        if self.unit.is_multiple_of(CELL) {
+            FEWEST_TEETH
+        } else {
+            OFF_GRID_TIMES * FEWEST_TEETH
+        }
+    }
+
     /// How it stands.
     pub fn outcome(&self) -> Outcome {
         for divisor in &self.divisors {
@@ -338,7 +350,7 @@ impl Confirmation {
         if self.divisors.iter().any(|d| hopeless(&d.lower)) {
             return Outcome::Undecided;
         }
-        if self.kinds.differences().len() >= FEWEST_TEETH
+        if self.kinds.differences().len() >= self.fewest_teeth()
             && self.bets().all(|bet| bet.log_capital() >= ENOUGH)
         {
             // What cannot be tested is not confirmed.

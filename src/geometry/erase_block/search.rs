@@ -330,12 +330,17 @@ impl Search {
                     self.refuted
                         .push((confirmation.unit(), confirmation.phase()));
                     let phase = Bytes(confirmation.phase().get() % unit.get());
-                    Stage::Confirm(Box::new(Confirmation::new(
-                        unit,
-                        phase,
-                        None,
-                        confirmation.noise(),
-                    )))
+                    // Several multiples lead to the same size: it gets no second chance by another.
+                    if self.refuted.contains(&(unit, phase)) {
+                        Stage::Search
+                    } else {
+                        Stage::Confirm(Box::new(Confirmation::new(
+                            unit,
+                            phase,
+                            None,
+                            confirmation.noise(),
+                        )))
+                    }
                 } else {
                     self.page = Some(unit);
                     Stage::Done
