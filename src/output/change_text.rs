@@ -24,6 +24,14 @@ pub fn render(facts: &Facts, prepared: &Prepared) -> String {
     text
 }
 
+/// What is lost and what is written, without the layout: for somebody who has just seen that.
+pub fn changes(facts: &Facts, prepared: &Prepared) -> String {
+    let mut text = device(facts);
+    before(prepared, &mut text);
+    writes(prepared, &mut text);
+    text
+}
+
 /// Who the device is, on one line.
 pub fn device(facts: &Facts) -> String {
     let mut words: Vec<String> = Vec::new();

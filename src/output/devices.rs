@@ -98,6 +98,15 @@ fn row(device: &Device) -> [String; 5] {
     ]
 }
 
+/// One device on one line: path, size, bus, and model.
+pub fn line(device: &Device) -> String {
+    let [path, size, bus, model, _] = row(device);
+    let model = if model == "-" { "" } else { &model };
+    format!("{path}  {size}  {bus}  {model}")
+        .trim_end()
+        .to_owned()
+}
+
 fn details(device: &Device, text: &mut String) {
     let lines = device
         .by_id

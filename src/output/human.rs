@@ -48,6 +48,32 @@ pub fn summary(report: &Report) -> String {
     text.finish()
 }
 
+/// What was found, in plain words and pictures, without the evidence.
+pub fn findings(report: &Report) -> String {
+    let mut text = Text::new();
+    device(report, &mut text);
+    verdict(report, &mut text);
+    chart::chart(report, &mut text);
+    sizes::sizes(report, &mut text);
+    writes::counts(report, &mut text);
+    speeds::against_open_units(report, &mut text);
+    speeds::along_the_start(report, &mut text);
+    warnings(report, &mut text);
+    cost(report, &mut text);
+    text.finish()
+}
+
+/// The evidence alone.
+pub fn reasons(report: &Report) -> String {
+    let mut text = Text::new();
+    why(report, &mut text);
+    sizes::page_evidence(report, &mut text);
+    writes::open_units(report, &mut text);
+    writes::fat_area(report, &mut text);
+    rates::rates(report, &mut text);
+    text.finish()
+}
+
 fn device(report: &Report, text: &mut Text) {
     let device = &report.device;
     let name: Vec<&str> = [&device.vendor, &device.model]

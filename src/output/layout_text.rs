@@ -1,22 +1,20 @@
 //! A layout for people: a picture, a table, and every gap explained. ASCII only, so that it reads
 //! the same over a serial line.
 
+use super::layout_picture;
 use crate::plan::filesystem::advice::{Advice, Suits};
 use crate::plan::filesystem::{Format, Inside};
-use crate::plan::layout::{AlignedBy, GapKind, Layout, Partition};
+use crate::plan::layout::{AlignedBy, Layout, Partition};
 use crate::plan::types::type_name;
-use crate::units::{Bytes, Lba, MIB};
+use crate::units::{Bytes, MIB};
 use std::fmt::Write;
-
-/// How many characters the picture is wide.
-const PICTURE: usize = 64;
 
 /// The text, with a final line break.
 pub fn render(layout: &Layout) -> String {
     let mut text = String::new();
     head(layout, &mut text);
     text.push('\n');
-    picture(layout, &mut text);
+    text += &layout_picture::render(layout);
     text.push('\n');
     table(layout, &mut text);
     text.push('\n');
@@ -54,80 +52,6 @@ fn head(layout: &Layout, text: &mut String) {
         per_block(grid.unit),
         ascii(&grid.reason)
     );
-}
-
-/// The medium as a bar: digits are partitions, `#` the table, `x` a keep-out range, `.` free.
-/// Widths are in proportion, but the table and every partition get at least one character.
-fn picture(layout: &Layout, text: &mut String) {
-    let mut pieces: Vec<(Lba, u64, char, bool)> = Vec::new();
-    for gap in &layout.gaps {
-        let size = gap.to.get().saturating_sub(gap.from.get());
-        let sign = match gap.kind {
-            GapKind::Table => '#',
-            GapKind::KeepOut => 'x',
-            GapKind::Tail => '-',
-            GapKind::Rounding | GapKind::Unused => '.',
-            GapKind::Reserved | GapKind::BeyondMaxSize => '/',
-        };
-        pieces.push((gap.from, size, sign, gap.from == Lba(0)));
-    }
-    for (index, partition) in layout.partitions.iter().enumerate() {
-        let size = partition.sectors.get();
-        pieces.push((partition.first, size, sign(index + 1), true));
-    }
-    pieces.sort_unstable_by_key(|piece| piece.0);
-    let total = u128::from(layout.capacity.get()).max(1);
-    let mut widths: Vec<usize> = pieces
-        .iter()
-        .map(|(_, size, _, always)| {
-            let share = u128::from(*size) * PICTURE as u128 / total;
-            usize::try_from(share)
-                .unwrap_or(PICTURE)
-                .max(usize::from(*always))
-        })
-        .collect();
-    // What rounding took or gave is settled with the widest piece.
-    let sum: usize = widths.iter().sum();
-    if let Some(widest) = widths.iter_mut().max() {
-        *widest = (*widest + PICTURE).saturating_sub(sum).max(1);
-    }
-    let bar: String = pieces
-        .iter()
-        .zip(widths)
-        .flat_map(|((_, _, sign, _), width)| std::iter::repeat_n(*sign, width))
-        .collect();
-    let _ = writeln!(text, "[{bar}]");
-    let _ = writeln!(
-        text,
-        " # table   1-9 partitions   x keep-out   / not to be used   . free   - tail"
-    );
-    grid_picture(layout, text);
-}
-
-/// The first places of the grid in MiB, with what begins there.
-fn grid_picture(layout: &Layout, text: &mut String) {
-    let grid = layout.alignment.alignment;
-    let places: Vec<String> = (0..6u64)
-        .filter_map(|k| {
-            grid.grain()
-                .get()
-                .checked_mul(k)?
-                .checked_add(grid.phase().get())
-        })
-        .map(Bytes)
-        .take_while(|place| *place < layout.capacity_bytes())
-        .map(|place| {
-            let starts = layout
-                .partitions
-                .iter()
-                .position(|p| layout.byte_range(p).from == place);
-            match starts {
-                Some(index) => format!("{}=p{}", number(place), index + 1),
-                None => number(place),
-            }
-        })
-        .collect();
-    let _ = writeln!(text, " grid in MiB: {} ...", places.join(" | "));
 }
 
 fn table(layout: &Layout, text: &mut String) {
@@ -317,7 +241,7 @@ fn wrapped(words: &str, text: &mut String) {
 }
 
 /// MiB with at most three decimals; `~` in front when that is not exact.
-fn number(size: Bytes) -> String {
+pub(super) fn number(size: Bytes) -> String {
     let thousandths = u128::from(size.get()) * 1000;
     let unit = u128::from(MIB);
     let rounded = thousandths / unit;
@@ -330,7 +254,7 @@ fn number(size: Bytes) -> String {
     format!("{mark}{whole}.{}", part.trim_end_matches('0'))
 }
 
-fn mib(size: Bytes) -> String {
+pub(super) fn mib(size: Bytes) -> String {
     if size.get() < MIB {
         return size.to_string();
     }
@@ -345,12 +269,4 @@ pub(super) fn ascii(text: &str) -> String {
             _ => c.escape_unicode().to_string(),
         })
         .collect()
-}
-
-/// How a partition is drawn.
-fn sign(number: usize) -> char {
-    u32::try_from(number)
-        .ok()
-        .and_then(|n| char::from_digit(n, 10))
-        .unwrap_or('+')
 }

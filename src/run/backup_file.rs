@@ -34,6 +34,21 @@ pub fn journal(typed: Option<&Path>, device: &str) -> Result<PathBuf, Error> {
     Ok(place_of(typed, device, "journal")?.path)
 }
 
+/// Keep a report beside the backups, named after the device and the present time. Gives its name.
+///
+/// # Errors
+/// No such place, or it cannot be written.
+pub fn keep_report(device: &str, text: &str) -> Result<PathBuf, Error> {
+    let place = place_of(None, device, "report.json")?;
+    place.keep(text, |path, error| {
+        Error::failed(format!(
+            "the report cannot be kept in {}: {error}",
+            path.display()
+        ))
+        .hint("name another place with --report FILE")
+    })
+}
+
 fn place_of(typed: Option<&Path>, device: &str, extension: &str) -> Result<Place, Error> {
     if let Some(path) = typed {
         if path == Path::new("") {
@@ -143,13 +158,21 @@ impl Place {
     /// # Errors
     /// Nothing may be written to the device then.
     pub fn save(&self, text: &str) -> Result<PathBuf, Error> {
-        let failed = |path: &Path, error: &io::Error| {
+        self.keep(text, |path, error| {
             Error::failed(format!(
                 "cannot save the backup to {}: {error}; nothing was written to the device",
                 path.display()
             ))
             .hint("name another place with --backup FILE")
-        };
+        })
+    }
+
+    /// The same for any text; `failed` says what it means when it cannot be kept.
+    fn keep(
+        &self,
+        text: &str,
+        failed: impl Fn(&Path, &io::Error) -> Error,
+    ) -> Result<PathBuf, Error> {
         let folder = match self.path.parent() {
             Some(folder) if folder != Path::new("") => folder,
             _ => Path::new("."),

@@ -11,13 +11,7 @@ use std::io::IsTerminal;
 /// # Errors
 /// `--yes` without saying for what, and nobody to ask.
 pub fn asker(args: &ConsentArgs) -> Result<Box<dyn Ask>, Error> {
-    let expected = Expectations {
-        names: args.expect.clone(),
-        size: args.expect_size.map(|size| match size {
-            cli::ExpectedSize::Exactly(size) => ExpectedSize::Exactly(size),
-            cli::ExpectedSize::About(size) => ExpectedSize::About(size),
-        }),
-    };
+    let expected = expectations(args);
     if args.yes {
         return match AssumeYes::new(expected) {
             Some(yes) => Ok(Box::new(yes)),
@@ -36,6 +30,17 @@ pub fn asker(args: &ConsentArgs) -> Result<Box<dyn Ask>, Error> {
     Ok(Box::new(Terminal::new(expected, interrupt::listen()?)))
 }
 
+/// What was said beforehand of the device that may be written.
+pub fn expectations(args: &ConsentArgs) -> Expectations {
+    Expectations {
+        names: args.expect.clone(),
+        size: args.expect_size.map(|size| match size {
+            cli::ExpectedSize::Exactly(size) => ExpectedSize::Exactly(size),
+            cli::ExpectedSize::About(size) => ExpectedSize::About(size),
+        }),
+    }
+}
+
 /// Ask.
 ///
 /// # Errors
@@ -43,7 +48,8 @@ pub fn asker(args: &ConsentArgs) -> Result<Box<dyn Ask>, Error> {
 pub fn ask(asker: &mut dyn Ask, target: &Target) -> Result<(), Error> {
     match asker.consent(target) {
         Consent::Given => Ok(()),
-        Consent::Declined => Err(Error::new(
+        // Whoever can go back knows that it was this.
+        Consent::Declined | Consent::Back => Err(Error::new(
             ExitCode::Declined,
             format!("{}: declined, nothing was written", target.name),
         )),

@@ -11,9 +11,8 @@ use crate::output::devices::{self, Device};
 /// # Errors
 /// Only what stdout meets: no device at all is an answer, not an error.
 pub fn list(args: &ListArgs) -> Result<ExitCode, Error> {
-    let devices: Vec<Device> = sysfs::list(&Roots::system())
+    let devices: Vec<Device> = listed()
         .into_iter()
-        .map(device)
         .filter(|device| args.all || device.is_candidate())
         .collect();
     if args.json {
@@ -30,6 +29,14 @@ pub fn list(args: &ListArgs) -> Result<ExitCode, Error> {
         }
     }
     Ok(ExitCode::Done)
+}
+
+/// All devices of this machine, those that can be scanned and those that cannot.
+pub(super) fn listed() -> Vec<Device> {
+    sysfs::list(&Roots::system())
+        .into_iter()
+        .map(device)
+        .collect()
 }
 
 /// A candidate in the words of the output.

@@ -1,6 +1,6 @@
 //! Consent given beforehand, for the device that was described and no other.
 
-use super::{Ask, Consent, Expectations, Target};
+use super::{Ask, Consent, Expectations, Question, Reply, Target};
 
 /// Answers yes for the expected device.
 #[derive(Clone, Debug)]
@@ -16,6 +16,15 @@ impl AssumeYes {
 }
 
 impl Ask for AssumeYes {
+    /// What Enter would answer.
+    fn choose(&mut self, question: &Question) -> Reply {
+        if question.default < question.choices.len() {
+            Reply::Chosen(question.default)
+        } else {
+            Reply::Quit
+        }
+    }
+
     fn consent(&mut self, target: &Target) -> Consent {
         match self.expected.check(target) {
             Ok(()) => Consent::Given,

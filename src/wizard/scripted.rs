@@ -1,6 +1,7 @@
 //! Answers written down beforehand, as a person would type them.
 
-use super::terminal::ask_three_times;
+use super::question::{Key, Question, Reply};
+use super::terminal::{Line, ask_three_times};
 use super::{Ask, Consent, Expectations, Target};
 use std::collections::VecDeque;
 
@@ -21,10 +22,37 @@ impl Scripted {
     }
 }
 
+/// The key that a line stands for: Enter for an empty one, else its first character.
+fn key(line: &str) -> Key {
+    match line.chars().next() {
+        None => Key::Enter,
+        Some('\u{3}') => Key::Interrupt,
+        Some('\u{1b}') => Key::Escape,
+        Some(c) => Key::Char(c),
+    }
+}
+
 impl Ask for Scripted {
+    /// Keys that mean nothing are passed over, as at a terminal.
+    fn choose(&mut self, question: &Question) -> Reply {
+        while let Some(line) = self.lines.pop_front() {
+            if let Some(reply) = question.reply_to(key(&line)) {
+                return reply;
+            }
+        }
+        Reply::Quit
+    }
+
     fn consent(&mut self, target: &Target) -> Consent {
         let lines = &mut self.lines;
-        ask_three_times(&self.expected, target, |_| Ok(lines.pop_front()))
+        ask_three_times(&self.expected, target, true, |_| match lines.pop_front() {
+            None => Line::Left,
+            Some(line) => match key(&line) {
+                Key::Interrupt => Line::Interrupted,
+                Key::Escape => Line::Left,
+                _ => Line::Typed(line),
+            },
+        })
     }
 
     fn reads_warnings(&self) -> bool {
@@ -44,6 +72,10 @@ mod tests {
             (&["yes", "", "/dev/sdb"], Consent::Given),
             (&["y", "yes", "sda", "sdb"], Consent::Declined),
             (&["y"], Consent::Declined),
+            (&["y", "b"], Consent::Back),
+            (&["q", "sdb"], Consent::Declined),
+            (&["\u{1b}", "sdb"], Consent::Declined),
+            (&["\u{3}", "sdb"], Consent::Interrupted),
             (&[], Consent::Declined),
         ] {
             let mut person = Scripted::new(lines);

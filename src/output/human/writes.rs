@@ -27,6 +27,51 @@ pub(super) fn open_units(report: &Report, text: &mut Text) {
     }
 }
 
+/// Open units and special zones on a line each, without the evidence. Nothing where nothing was
+/// tested.
+pub(super) fn counts(report: &Report, text: &mut Text) {
+    let open = &report.geometry.open_au;
+    let area = &report.geometry.fat_area;
+    let of_units = [
+        ("written in turns, in order", &open.linear),
+        ("written in turns, any order", &open.random.count),
+    ];
+    let tested = of_units.map(|(_, au)| au.verdict != Verdict::NotTested);
+    if area.verdict == Verdict::NotTested && !tested.contains(&true) {
+        return;
+    }
+    text.heading("Only writes show");
+    for ((name, au), tested) in of_units.into_iter().zip(tested) {
+        if tested {
+            text.hanging(&format!("  {name:<30}"), &" ".repeat(32), &count(au));
+        }
+    }
+    if area.verdict != Verdict::NotTested {
+        let zones: Vec<String> = area
+            .zones
+            .iter()
+            .map(|zone| {
+                format!(
+                    "{} to {}: {}",
+                    zone.from_bytes,
+                    zone.to_bytes,
+                    kind(zone.kind)
+                )
+            })
+            .collect();
+        let words = match (area.verdict.is_told(), zones.is_empty()) {
+            (false, _) => "could not be told".to_owned(),
+            (true, true) => format!("none ({})", area.verdict),
+            (true, false) => format!("{} ({})", zones.join(", "), area.verdict),
+        };
+        text.hanging(
+            &format!("  {:<30}", "special zones near the start"),
+            &" ".repeat(32),
+            &words,
+        );
+    }
+}
+
 fn count(au: &OpenAu) -> String {
     let number = match (au.limit, au.at_least, au.at_most) {
         _ if au.verdict == Verdict::NotTested => return "not tested".to_owned(),
@@ -68,15 +113,21 @@ pub(super) fn fat_area(report: &Report, text: &mut Text) {
         text.line(&format!("  none ({})", area.verdict));
     }
     for zone in &area.zones {
-        let kind = match zone.kind {
-            ZoneKind::Faster => "faster",
-            ZoneKind::Slower => "slower",
-            ZoneKind::Different => "different",
-        };
         text.line(&format!(
-            "  {} to {}: {kind} ({})",
-            zone.from_bytes, zone.to_bytes, area.verdict
+            "  {} to {}: {} ({})",
+            zone.from_bytes,
+            zone.to_bytes,
+            kind(zone.kind),
+            area.verdict
         ));
     }
     text.items(&area.evidence);
+}
+
+const fn kind(kind: ZoneKind) -> &'static str {
+    match kind {
+        ZoneKind::Faster => "faster",
+        ZoneKind::Slower => "slower",
+        ZoneKind::Different => "different",
+    }
 }
