@@ -9,12 +9,16 @@ pub mod man;
 mod scan;
 mod usage;
 mod values;
+mod wizard;
+mod words;
 mod write;
 
 pub use layout::{BootChoice, FILE_SYSTEMS, FatArea, IntentArgs, Purpose, TableChoice};
-pub use scan::{ScanArgs, WriteTests};
+pub use scan::{ScanArgs, WRITE_LIMIT, WriteTests};
 pub use usage::usage_error;
 pub use values::{ExpectedSize, SizeRange};
+pub use wizard::{LogForm, WizardArgs};
+pub use words::words;
 pub use write::{ConsentArgs, RestoreArgs, WriteArgs, WriteSource};
 
 use crate::units::{LogicalBlock, Size};
@@ -29,9 +33,11 @@ use write::INTENT;
 /// Flash media write and erase in large units, the erase blocks. A partition that starts in the
 /// middle of one makes the stick slower and wears it out sooner, but no stick tells the size of its
 /// erase blocks. flashfit times short reads, tells the erase block and how sure that is, and
-/// proposes a partition table to fit, and writes it when it is told to. Only write, restore and scan
-/// --write-tests write to a device. write and --write-tests preserve save what was there first; all but
-/// --write-tests preserve ask you to type the name or the size of the device.
+/// proposes a partition table to fit, and writes it when it is told to. Only wizard, write, restore and
+/// scan --write-tests write to a device. wizard, write and --write-tests preserve save what was there
+/// first; all but --write-tests preserve ask you to type the name or the size of the device.
+///
+/// Without a command flashfit is the wizard: flashfit DEVICE means flashfit wizard DEVICE.
 ///
 /// DEVICE is a block device by any path (/dev/sdX, /dev/disk/by-id/...), an image file, or a
 /// simulated stick: sim:NAME for one that is built in, sim:./my.toml for one of your own. With a
@@ -54,6 +60,25 @@ pub struct Cli {
 /// What to do.
 #[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
 pub enum Command {
+    /// Scan, lay out and write, step by step: what flashfit does when no command is named
+    ///
+    /// At a terminal you are asked at every step, and can go back or leave until you have typed the
+    /// name of the device. With --yes nobody is asked and stdin is not read: options and defaults answer. One line
+    /// for each step goes to stderr, results go to stdout.
+    ///
+    /// With --yes several devices are done at once; only scans of devices on one USB bus wait for one another,
+    /// as they would disturb each other's times. A device that fails does not stop the others,
+    /// and the exit code is that of the worst.
+    ///
+    /// For many sticks of one model --profile takes the report of one of them instead of measuring
+    /// each. --id-seed gives reproducible identifiers, to one device only.
+    #[command(after_help = "Examples:
+  sudo flashfit
+  sudo flashfit wizard /dev/sdX --use data
+  sudo flashfit wizard /dev/sdX --yes --expect 4C530001 --fs exfat --mkfs
+  sudo flashfit wizard /dev/sdX /dev/sdY --yes --expect-size 31914983424B --profile stick.json --verify-profile --log json
+  flashfit wizard sim:corsair-voyager#1 sim:corsair-voyager#2 --yes --expect 1 --expect 2")]
+    Wizard(Box<WizardArgs>),
     /// List the devices that can be scanned
     ///
     /// Shows path, size, model, serial number and transport of every removable or flash device.

@@ -5,11 +5,12 @@ use flashfit::cli::{self, Cli};
 use flashfit::run;
 
 fn main() -> std::process::ExitCode {
-    let ended = match Cli::try_parse() {
+    let words = cli::words(std::env::args_os());
+    let ended = match Cli::try_parse_from(&words) {
         Ok(cli) => run::run(cli),
         Err(error) => {
-            let command = std::env::args_os().nth(1);
-            match cli::usage_error(&error, command.as_deref().and_then(|word| word.to_str())) {
+            let command = words.get(1).and_then(|word| word.to_str());
+            match cli::usage_error(&error, command) {
                 Some(error) => Err(error),
                 // Help and version end with 0, help because nothing was typed with 2.
                 None => error.exit(),

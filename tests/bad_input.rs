@@ -394,3 +394,76 @@ fn names_that_lead_nowhere_say_so() {
         assert!(line.contains("never a target"), "{line}");
     }
 }
+
+#[test]
+fn what_is_no_file_is_refused_before_it_is_opened_for_a_pipe_would_wait() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe").to_str().unwrap().to_owned();
+    let made = Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    let disk = image(folder.path(), "disk.img", 64 << 20);
+    let consent = ["--yes", "--expect-size", "64MiB"];
+    for words in [
+        vec!["plan", "--report", &pipe],
+        vec!["plan", "--layout", &pipe],
+        vec!["check", &disk, "--report", &pipe],
+        [&["write", &disk, "--report", &pipe], &consent[..]].concat(),
+        [&["write", &disk, "--layout", &pipe], &consent[..]].concat(),
+        [&["restore", &disk, "--backup", &pipe], &consent[..]].concat(),
+        [&["wizard", &disk, "--profile", &pipe], &consent[..]].concat(),
+    ] {
+        let line = flashfit(&words).failure(1);
+        assert!(line.contains("it is no regular file"), "{words:?}: {line}");
+    }
+    let line = flashfit(&["plan", "--report", "/dev/zero"]).failure(1);
+    assert!(line.contains("it is no regular file"), "{line}");
+}
+
+#[test]
+fn options_that_would_do_nothing_are_refused() {
+    let consent = "--expect-size";
+    for (words, option) in [
+        (
+            &["scan", "sim:3m", "--write-limit", "1GiB"][..],
+            "--write-limit",
+        ),
+        (
+            &["scan", "sim:3m", "--write-tests", "none", "--backup", "x"],
+            "--backup",
+        ),
+        (&["scan", "sim:3m", "--yes"], "--yes"),
+        (&["scan", "sim:3m", "--expect", "x"], "--expect"),
+        (&["scan", "sim:3m", consent, "8GB"], consent),
+    ] {
+        let line = flashfit(words).failure(2);
+        assert!(
+            line.starts_with(&format!("{option} is for write tests")),
+            "{line}"
+        );
+    }
+    for words in [
+        &[
+            "write",
+            "sim:3m",
+            "--sector-size",
+            "512",
+            "--yes",
+            "--expect",
+            "x",
+        ][..],
+        &[
+            "wizard",
+            "sim:3m",
+            "--sector-size",
+            "4096",
+            "--yes",
+            "--expect",
+            "x",
+        ],
+    ] {
+        let ended = flashfit(words);
+        assert_eq!((ended.stdout.as_str(), ended.code), ("", Some(2)));
+        let says = "--sector-size is for image files, a device tells its own";
+        assert!(ended.stderr.contains(says), "{}", ended.stderr);
+    }
+}

@@ -31,11 +31,16 @@ fn usage(words: &[&str], line: &str) {
 }
 
 #[test]
-fn nothing_typed_prints_the_help_on_stderr_and_ends_with_2() {
-    let (stdout, stderr, code) = flashfit(&[]);
-    assert_eq!((stdout.as_str(), code), ("", 2));
-    assert!(stderr.contains("Usage: flashfit <COMMAND>"), "{stderr}");
-    assert!(stderr.contains("Try it: flashfit scan sim:"), "{stderr}");
+fn without_a_command_the_wizard_is_meant_and_it_needs_a_terminal() {
+    for words in [&[][..], &["sim:corsair-voyager"], &["wizard"], &["--mkfs"]] {
+        let (stdout, stderr, code) = flashfit(words);
+        assert_eq!((stdout.as_str(), code), ("", 2), "{words:?}");
+        assert_eq!(stderr.matches('\n').count(), 1, "{stderr}");
+        assert!(
+            stderr.contains("no terminal") && stderr.contains("--yes"),
+            "{stderr}"
+        );
+    }
 }
 
 #[test]

@@ -77,7 +77,7 @@ fn all_file_systems_of_a_layout_are_made_and_read_back() {
     let image = image(folder.path(), &layout);
     let prepared = prepare(&layout).unwrap();
     let disk = LoopDisk::attach(&image, &layout).unwrap();
-    let outcomes = make_all(&layout, &prepared, disk.path()).unwrap();
+    let outcomes = make_all(&layout, &prepared, disk.path(), &|_| {}).unwrap();
     assert_eq!(outcomes.len(), 7);
     for (number, outcome) in outcomes {
         match outcome {
@@ -111,7 +111,7 @@ fn a_file_system_that_lies_elsewhere_is_not_called_aligned() {
     fat.reserved = Sectors(fat.reserved.get() - u64::from(fat.cluster.get() > 0) * 64);
     let prepared = prepare(&layout).unwrap();
     let disk = LoopDisk::attach(&image, &layout).unwrap();
-    let error = make_all(&layout, &prepared, disk.path()).unwrap_err();
+    let error = make_all(&layout, &prepared, disk.path(), &|_| {}).unwrap_err();
     assert_eq!(error.exit_code().number(), 8);
     assert!(error.to_string().contains("not on the grid"), "{error}");
 }
@@ -137,7 +137,7 @@ fn a_kernel_that_shows_another_table_is_not_written_to() {
     let image = image(folder.path(), &wanted);
     let prepared = prepare(&wanted).unwrap();
     let disk = LoopDisk::attach(&image, &shown).unwrap();
-    let error = make_all(&wanted, &prepared, disk.path()).unwrap_err();
+    let error = make_all(&wanted, &prepared, disk.path(), &|_| {}).unwrap_err();
     assert_eq!(error.exit_code().number(), 7);
     assert!(error.to_string().contains("the kernel shows"), "{error}");
     drop(disk);

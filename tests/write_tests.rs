@@ -431,3 +431,27 @@ fn consent_is_needed_before_a_real_device_is_given_away() {
     let line = flashfit(&words).failure(2);
     assert!(line.contains("destroy saves nothing"), "{line}");
 }
+
+#[test]
+fn a_power_cut_that_nobody_notices_is_an_error_at_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let cut = stick(
+        folder.path(),
+        "cut",
+        &format!("faults.power_cut_after = 2000\n{PLAIN}"),
+    );
+    let ended = flashfit(&["scan", &cut, "--write-tests", "destroy", "--json"]);
+    assert_eq!(ended.code, Some(6), "{}", ended.stderr);
+    assert!(
+        ended
+            .one_line()
+            .contains("its power was cut during the tests"),
+        "{}",
+        ended.stderr
+    );
+    // The report is given all the same.
+    assert_eq!(ended.json()["schema"], "flashfit.report/1");
+    let whole = stick(folder.path(), "whole", PLAIN);
+    let ended = flashfit(&["scan", &whole, "--write-tests", "destroy", "--json"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+}

@@ -258,10 +258,10 @@ fn safety(page: &mut Roff) {
     paragraphs(
         page,
         "list, scan without --write-tests, analyze, plan, check and every --dry-run open the device \
-         read-only. write, restore and scan --write-tests write to it. They refuse a device that is \
+         read-only. wizard, write, restore and scan --write-tests write to it. They refuse a device that is \
          mounted, used as swap, held by RAID, LVM or dm-crypt, locked, write-protected or part of the \
-         running system, and hold it exclusively from the last check to the end. write saves what it \
-         replaces to a file before the first byte; scan --write-tests preserve does so with all that it \
+         running system, and hold it exclusively from the last check to the end. wizard and write save what they \
+         replace to a file before the first byte; scan --write-tests preserve does so with all that it \
          overwrites, and puts it back; restore puts it back after a power cut. What scan --write-tests \
          destroy overwrites is lost.\n\n\
          Look at a script before you run it: a new partition table makes the old partitions \
@@ -283,7 +283,7 @@ fn environment(page: &mut Roff) {
     term(
         page,
         [bold("XDG_STATE_HOME")],
-        "Where write and scan --write-tests preserve keep what they replace, in a folder flashfit.",
+        "Where wizard, write and scan --write-tests preserve keep what they replace, in a folder flashfit.",
     );
 }
 
@@ -332,7 +332,10 @@ mod tests {
         let mut page = Roff::new();
         safety(&mut page);
         let text = page.to_roff().replace('\n', " ").replace("\\-", "-");
-        for words in ["write, restore and scan --write-tests write", "read-only"] {
+        for words in [
+            "wizard, write, restore and scan --write-tests write",
+            "read-only",
+        ] {
             assert!(text.contains(words), "{text}");
         }
     }

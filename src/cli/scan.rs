@@ -1,7 +1,7 @@
 //! The options of `scan`.
 
 use super::{ConsentArgs, values};
-use crate::units::Size;
+use crate::units::{Bytes, Size};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -35,12 +35,11 @@ pub struct ScanArgs {
     #[arg(long, value_name = "HOW", value_enum, default_value_t = WriteTests::None,
         help_heading = "Write tests")]
     pub write_tests: WriteTests,
-    /// Write no more than this, what is put back included
+    /// Write no more than this, what is put back included; 1GiB when not given
     ///
     /// The flash itself may write eight times as much, as it copies whole erase blocks.
-    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = values::positive_size,
-        help_heading = "Write tests")]
-    pub write_limit: Size,
+    #[arg(long, value_name = "SIZE", value_parser = values::positive_size, help_heading = "Write tests")]
+    pub write_limit: Option<Size>,
     /// With --write-tests preserve: keep the journal in this new file
     ///
     /// Without it the file goes to $XDG_STATE_HOME/flashfit, else for root to /var/lib/flashfit and
@@ -51,6 +50,10 @@ pub struct ScanArgs {
     #[command(flatten)]
     pub consent: ConsentArgs,
 }
+
+/// The most that write tests write when no limit is given. It allows the flash to copy eight times as
+/// much, which counting open units takes on erase blocks of 64 MiB, the largest known.
+pub const WRITE_LIMIT: Size = Size::Bytes(Bytes::gib(1));
 
 /// How write tests treat the contents of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -214,11 +214,38 @@ fn consent_is_kept_as_typed() {
     );
 }
 
+fn wizard(line: &str) -> WizardArgs {
+    match parse(line) {
+        Ok(Command::Wizard(args)) => *args,
+        other => panic!("{line}: {other:?}"),
+    }
+}
+
 #[test]
-fn commands_that_this_version_lacks_are_not_offered() {
+fn the_wizard_takes_any_number_of_devices() {
+    let none = wizard("wizard");
+    assert!(none.devices.is_empty() && !none.consent.yes);
+    assert_eq!((none.write_tests, none.log), (None, LogForm::Text));
+    let two = wizard("wizard /dev/sdb sim:x#1 --yes --expect 1 --log json --fs exfat --mkfs");
+    assert_eq!(two.devices, ["/dev/sdb", "sim:x#1"]);
+    assert!(two.consent.yes && two.mkfs && two.log == LogForm::Json);
+}
+
+#[test]
+fn a_profile_stands_in_for_measuring_and_only_a_profile_is_verified() {
+    let profile = wizard("wizard sim:x --profile a.json --verify-profile --seed 2").profile;
+    assert_eq!(profile.as_deref(), Some(Path::new("a.json")));
+    for line in [
+        "wizard sim:x --profile a.json --write-tests none",
+        "wizard sim:x --profile a.json --time-limit 5m",
+        "wizard sim:x --profile a.json --write-limit 1GiB",
+        "wizard sim:x --profile a.json --samples a",
+    ] {
+        refused(line, ErrorKind::ArgumentConflict, "cannot be used with");
+    }
     refused(
-        "wizard",
-        ErrorKind::InvalidSubcommand,
-        "unrecognized subcommand",
+        "wizard sim:x --verify-profile",
+        ErrorKind::MissingRequiredArgument,
+        "--profile",
     );
 }

@@ -1,7 +1,7 @@
 //! `flashfit analyze`: the report that saved flashbench output allows.
 
 use super::plan::whole_sectors;
-use super::read_file::{STDIN, read};
+use super::read_file::{STDIN, read_stream};
 use super::replay;
 use super::scan_command::deliver;
 use super::write_file;
@@ -30,13 +30,13 @@ pub fn analyze(args: &AnalyzeArgs) -> Result<ExitCode, Error> {
         write_file::check(path, &args.files)?;
     }
     if let [file] = args.files.as_slice() {
-        let text = read(file)?;
+        let text = read_stream(file)?;
         if is_samples(&text) {
             return replay::analyze(args, &shown(file), &text);
         }
         return analyze_logs(args, capacity, &[text], begun);
     }
-    let texts = args.files.iter().map(|file| read(file));
+    let texts = args.files.iter().map(|file| read_stream(file));
     analyze_logs(
         args,
         capacity,

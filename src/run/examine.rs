@@ -1,7 +1,7 @@
 //! A device in, a report out.
 
 use super::interrupt;
-use super::progress::Progress;
+use super::progress::{Progress, Watch};
 use super::samples_file::{After, SamplesFile, SavedOptions};
 use super::scan::{self, Options, Scanned};
 use super::source;
@@ -41,10 +41,12 @@ impl Examined {
 /// A device that cannot be opened. One that fails later still gives a report.
 pub fn examine(name: &str, seed: u64, time_limit: Duration) -> Result<Examined, Error> {
     let no_samples = SamplesFile::new(None, &[])?;
-    examine_and_keep(name, seed, time_limit, &no_samples)
+    let interrupted = interrupt::listen()?;
+    let watch = Watch::alone(&interrupted);
+    examine_and_keep(name, seed, time_limit, &no_samples, watch)
 }
 
-/// The same, and every access goes to a file.
+/// The same under the eyes of somebody, and every access goes to a file.
 ///
 /// # Errors
 /// As [`examine`].
@@ -53,15 +55,15 @@ pub fn examine_and_keep(
     seed: u64,
     time_limit: Duration,
     samples: &SamplesFile,
+    watch: Watch<'_>,
 ) -> Result<Examined, Error> {
     let mut opened = source::open(name, seed)?;
     let facts = opened.device().facts().clone();
     if !opened.is_flash() {
         return Ok(Examined::only(of_image(facts)));
     }
-    let interrupted = interrupt::listen()?;
     let begun = Instant::now();
-    let mut progress = Progress::begin(name, time_limit, opened.is_simulated());
+    let mut progress = Progress::begin(watch.lines, name, time_limit, opened.is_simulated());
     let options = Options {
         time_limit,
         seed,
@@ -71,12 +73,12 @@ pub fn examine_and_keep(
     let (scanned, log) = match samples.open()? {
         None => {
             let device = opened.device();
-            (scan::scan(device, options, &interrupted, show), None)
+            (scan::scan(device, options, watch.interrupted, show), None)
         }
         Some(file) => {
             let saved = SavedOptions::of(options, None).value();
             let mut recorder = SampleRecorder::new(opened.device(), file, saved);
-            let scanned = scan::scan(&mut recorder, options, &interrupted, show);
+            let scanned = scan::scan(&mut recorder, options, watch.interrupted, show);
             (scanned, Some(recorder.into_log()))
         }
     };
@@ -203,7 +205,7 @@ fn doing(stage: &str) -> String {
 }
 
 /// The error of a scan that ended early, unless it ended by its own limit.
-fn of_stop(name: &str, stop: &Stop, stage: &str) -> Option<Error> {
+pub(super) fn of_stop(name: &str, stop: &Stop, stage: &str) -> Option<Error> {
     let error = match stop {
         Stop::TimeLimit | Stop::WriteLimit => return None,
         Stop::Interrupted => Error::new(

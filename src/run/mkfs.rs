@@ -23,7 +23,6 @@ mod tools;
 
 pub use read_back::Outcome;
 
-use super::tell;
 use crate::device::{ReadDevice, block};
 use crate::error::{Error, ExitCode};
 use crate::plan::filesystem::command::{MkfsCommand, mkfs};
@@ -72,7 +71,8 @@ pub fn prepare(layout: &Layout) -> Result<Prepared, Error> {
 }
 
 /// Make all file systems of a layout on the whole disk `disk`, whose table is written and known to
-/// the kernel. Gives what was read back, one for each partition that got a file system.
+/// the kernel. Gives what was read back, one for each partition that got a file system. `say` takes a
+/// line for each that is begun.
 ///
 /// # Errors
 /// The first tool that fails, the first partition that the kernel shows elsewhere, and the first
@@ -81,13 +81,14 @@ pub fn make_all(
     layout: &Layout,
     prepared: &Prepared,
     disk: &str,
+    say: &dyn Fn(&str),
 ) -> Result<Vec<(usize, Outcome)>, Error> {
     let mut outcomes = Vec::new();
     for (done, (number, program)) in prepared.steps.iter().enumerate() {
         let Some(command) = mkfs(layout, *number, disk) else {
             continue;
         };
-        tell(&format!(
+        say(&format!(
             "file system {} of {}: {}\n",
             done + 1,
             prepared.steps.len(),

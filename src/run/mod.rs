@@ -9,6 +9,9 @@
 //! | `consent` | who says yes? |
 //! | `backup_file` | where is the old content kept? |
 //! | `arrange` | how does a grid become a layout? |
+//! | `ground` | what is a layout made from? |
+//! | `put` | how does a layout get onto a device? |
+//! | `provision` | how are many devices done, with nobody to ask? |
 //! | `examine` | how does a device become a report? |
 //! | `write_tests` | how is a device opened, asked about and left when tests write to it? |
 //! | `unoccupied` | where may write tests write without touching a partition? |
@@ -32,12 +35,15 @@ mod consent;
 mod ending;
 mod entropy;
 mod examine;
+mod ground;
 mod intent;
 mod interrupt;
 mod list;
 pub mod mkfs;
 mod plan;
 mod progress;
+mod provision;
+mod put;
 mod read_file;
 mod replay;
 mod restore_command;
@@ -69,6 +75,9 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Plan(args) => plan::plan(&args),
         Command::Check(args) => check_command::check_device(&args),
         Command::Write(args) => write_command::write(&args),
+        Command::Wizard(args) if args.consent.yes => provision::provision(&args),
+        Command::Wizard(_) => Err(Error::usage("there is no terminal to ask at")
+            .hint("for unattended use give --yes and --expect SERIAL or --expect-size SIZE")),
         Command::Restore(args) => restore_command::restore(&args),
         Command::Completions { shell } => print(&cli::completions(shell)).map(|()| ExitCode::Done),
         Command::Man => print(cli::man::page().as_bytes()).map(|()| ExitCode::Done),

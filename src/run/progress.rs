@@ -1,10 +1,46 @@
-//! How far a scan is, on stderr.
+//! How far a scan is, on stderr, and what stops it.
 
 use super::scan;
 use super::tell;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+
+/// Who watches a run: what stops it, where it tells how far it is, and what it has to say besides.
+#[derive(Clone, Copy)]
+pub struct Watch<'a> {
+    /// Set by Ctrl-C: ends the run before the next access.
+    pub interrupted: &'a AtomicBool,
+    /// Where the progress line goes.
+    pub lines: &'a Lines,
+    /// Takes what is said on the way: whole lines, of which the last one ends too.
+    pub say: &'a dyn Fn(&str),
+}
+
+impl<'a> Watch<'a> {
+    /// Somebody who watches this one run on stderr.
+    pub fn alone(interrupted: &'a AtomicBool) -> Watch<'a> {
+        Watch {
+            interrupted,
+            lines: &Lines::Alone,
+            say: &tell,
+        }
+    }
+
+    /// Whether the run is to end.
+    pub fn is_stopped(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed)
+    }
+}
+
+/// Where progress lines go.
+pub enum Lines {
+    /// The one line is redrawn on a terminal; elsewhere a line says that the scan begins.
+    Alone,
+    /// One of several lines on a terminal. Whoever shows several tells of their beginning.
+    Among(MultiProgress),
+}
 
 /// A line that tells how far a scan is. On a terminal it is redrawn between batches of accesses,
 /// never while one is timed; elsewhere one line is printed at the start, so that nobody waits for
@@ -34,7 +70,11 @@ const USUAL: &[(&str, f64)] = &[
 impl Progress {
     /// Begin a scan. `quick` says that it will be over before anybody can read: a simulated stick
     /// keeps its own clock.
-    pub fn begin(device: &str, limit: Duration, quick: bool) -> Progress {
+    pub fn begin(lines: &Lines, device: &str, limit: Duration, quick: bool) -> Progress {
+        if let Lines::Among(others) = lines {
+            let bar = others.add(ProgressBar::no_length());
+            return Progress::on(bar, &format!("{}: ", device.escape_debug()), limit);
+        }
         let terminal = std::io::stderr().is_terminal();
         if !terminal && !quick {
             tell(&format!(
@@ -48,8 +88,13 @@ impl Progress {
         } else {
             ProgressDrawTarget::hidden()
         };
-        let bar = ProgressBar::with_draw_target(None, target);
-        if let Ok(style) = ProgressStyle::with_template("{wide_msg}") {
+        Progress::on(ProgressBar::with_draw_target(None, target), "", limit)
+    }
+
+    /// `prefix` tells the line from others.
+    fn on(bar: ProgressBar, prefix: &str, limit: Duration) -> Progress {
+        bar.set_prefix(prefix.to_owned());
+        if let Ok(style) = ProgressStyle::with_template("{prefix}{wide_msg}") {
             bar.set_style(style);
         }
         // Setting the message draws it.

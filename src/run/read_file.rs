@@ -11,11 +11,28 @@ const LONGEST: u64 = 64 << 20;
 /// The name that means stdin.
 pub const STDIN: &str = "-";
 
-/// All bytes of a file.
+/// All bytes of a regular file, or of stdin.
 ///
 /// # Errors
-/// A file that cannot be read, or is too long to be what is asked for.
+/// A file that cannot be read, or is too long to be what is asked for. Everything but a regular file is
+/// refused before it is opened: opening a pipe would wait for a writer that may never come.
 pub fn read(path: &Path) -> Result<Vec<u8>, Error> {
+    let is_odd = std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir());
+    if path != Path::new(STDIN) && is_odd {
+        return Err(Error::failed(format!(
+            "cannot read {}: it is no regular file",
+            path.display()
+        ))
+        .hint("save it to a file first"));
+    }
+    read_stream(path)
+}
+
+/// All bytes of whatever has this name: what another program prints may come through a pipe.
+///
+/// # Errors
+/// As [`read`], but pipes and the like are read to their end.
+pub fn read_stream(path: &Path) -> Result<Vec<u8>, Error> {
     let name = path.display();
     let failed = |error: std::io::Error| {
         let (what, hint) = match error.kind() {

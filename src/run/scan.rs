@@ -5,6 +5,7 @@
 //! costs most. A limit that is used up ends a stage; an error or Ctrl-C ends the run.
 
 mod budget;
+pub mod fit;
 mod reads;
 mod writes;
 

@@ -2,9 +2,11 @@
 
 use super::ending::Ending;
 use super::examine::{Examined, examine_and_keep};
+use super::progress::Watch;
 use super::samples_file::SamplesFile;
-use super::{print, source, write_file, write_tests};
-use crate::cli::{ScanArgs, WriteTests};
+use super::write_tests::{How, Tests};
+use super::{consent, interrupt, print, source, write_file, write_tests};
+use crate::cli::{ScanArgs, WRITE_LIMIT, WriteTests};
 use crate::error::{Error, ExitCode};
 use crate::output::report::Report;
 use crate::output::{human, json};
@@ -15,6 +17,7 @@ use std::path::Path;
 /// # Errors
 /// A device that cannot be opened.
 pub fn scan(args: &ScanArgs) -> Result<ExitCode, Error> {
+    only_with_write_tests(args)?;
     let inputs = source::files_of(&args.device);
     // Before a scan of minutes: whether its result could be saved at all.
     if let Some(path) = &args.report {
@@ -26,8 +29,13 @@ pub fn scan(args: &ScanArgs) -> Result<ExitCode, Error> {
         trouble,
         also,
     } = match args.write_tests {
-        WriteTests::None => examine_and_keep(&args.device, args.seed, args.time_limit, &samples)?,
-        WriteTests::Preserve | WriteTests::Destroy => write_tests::examine(args, &samples)?,
+        WriteTests::None => {
+            let interrupted = interrupt::listen()?;
+            let watch = Watch::alone(&interrupted);
+            examine_and_keep(&args.device, args.seed, args.time_limit, &samples, watch)?
+        }
+        WriteTests::Preserve => with_write_tests(args, Tests::Preserve, &samples)?,
+        WriteTests::Destroy => with_write_tests(args, Tests::Destroy, &samples)?,
     };
     let mut ending = deliver(&report, args.json, args.report.as_deref());
     ending.add(trouble.map_or(Ok(()), Err));
@@ -35,6 +43,57 @@ pub fn scan(args: &ScanArgs) -> Result<ExitCode, Error> {
         ending.add(Err(error));
     }
     Ok(ending.finish())
+}
+
+/// Refuse options that would be ignored.
+fn only_with_write_tests(args: &ScanArgs) -> Result<(), Error> {
+    if args.write_tests != WriteTests::None {
+        return Ok(());
+    }
+    let consent = &args.consent;
+    let given = [
+        ("--write-limit", args.write_limit.is_some()),
+        ("--backup", args.backup.is_some()),
+        ("--yes", consent.yes),
+        ("--expect", !consent.expect.is_empty()),
+        ("--expect-size", consent.expect_size.is_some()),
+    ];
+    match given.iter().find(|(_, given)| *given) {
+        None => Ok(()),
+        Some((option, _)) => Err(Error::usage(format!(
+            "{option} is for write tests, and a scan without them writes nothing"
+        ))
+        .hint(
+            "leave it out, or add --write-tests preserve (keeps the contents) or --write-tests destroy",
+        )),
+    }
+}
+
+/// Test what only writes show.
+fn with_write_tests(
+    args: &ScanArgs,
+    tests: Tests,
+    samples: &SamplesFile,
+) -> Result<Examined, Error> {
+    let given = &args.consent;
+    // A simulated stick is nobody's; where everything is put back, typing --write-tests is consent.
+    let told = given.yes || !given.expect.is_empty() || given.expect_size.is_some();
+    let harmless = args.device.starts_with(source::SIMULATED) || tests == Tests::Preserve;
+    let mut asker = match told || !harmless {
+        true => Some(consent::asker(given)?),
+        false => None,
+    };
+    let interrupted = interrupt::listen()?;
+    let how = How {
+        name: &args.device,
+        seed: args.seed,
+        time_limit: args.time_limit,
+        write_limit: args.write_limit.unwrap_or(WRITE_LIMIT),
+        tests,
+        journal: args.backup.as_deref(),
+        samples,
+    };
+    write_tests::examine(&how, asker.as_deref_mut(), Watch::alone(&interrupted))
 }
 
 /// Print a report and save it where that is wanted. The exit code tells whether the erase block is

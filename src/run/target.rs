@@ -5,7 +5,7 @@ use super::source::{self, SIMULATED};
 use crate::device::block::{self, ExclusiveDevice};
 use crate::device::image::{self, WritableImage};
 use crate::device::simulated::{self, SimulatedStick};
-use crate::device::sysfs::{self, Roots};
+use crate::device::sysfs::{self, Disk, Roots};
 use crate::device::{Device, OpenError, ReadDevice, SMALLEST_DEVICE};
 use crate::error::{Error, ExitCode};
 use crate::topology::{Facts, Transport};
@@ -42,7 +42,7 @@ pub fn check(name: &str, block: Option<LogicalBlock>, command: &str) -> Result<(
     if name.is_empty() {
         return Err(Error::usage("the name of the device is empty").hint("run: flashfit list"));
     }
-    if name.starts_with(SIMULATED) || Path::new(name).is_file() {
+    if Path::new(name).is_file() {
         return Ok(());
     }
     if block.is_some() {
@@ -50,6 +50,9 @@ pub fn check(name: &str, block: Option<LogicalBlock>, command: &str) -> Result<(
             Error::usage("--sector-size is for image files, a device tells its own")
                 .hint("leave it out"),
         );
+    }
+    if name.starts_with(SIMULATED) {
+        return Ok(());
     }
     block::check_writable(Path::new(name)).map_err(|error| of_open(&error, command))
 }
@@ -170,27 +173,8 @@ impl Target {
 
     /// How a person recognises it.
     pub fn for_people(&self, name: &str) -> wizard::Target {
-        let facts = self.facts();
-        let mut target = wizard::Target {
-            name: name.to_owned(),
-            other_names: Vec::new(),
-            by_id: Vec::new(),
-            serial: facts.serial.clone(),
-            capacity: facts.capacity.unwrap_or_default(),
-            logical_block: facts.logical_block,
-            twins: Vec::new(),
-        };
-        if let Target::Block(device) = self {
-            let (roots, disk) = (Roots::system(), device.as_read_only().disk());
-            let node = disk.node(&roots).to_string_lossy().into_owned();
-            target.other_names = vec![node, disk.name().to_owned()];
-            target.by_id = sysfs::by_id_names(&roots, disk);
-            let twins = sysfs::twins(&roots, disk);
-            target.twins = twins.iter().map(|twin| twin.name().to_owned()).collect();
-        } else if let Some(last) = Path::new(name).file_name() {
-            target.other_names = vec![last.to_string_lossy().into_owned()];
-        }
-        target
+        let disk = self.disk().map(|device| device.as_read_only().disk());
+        describe(name, self.facts(), disk)
     }
 }
 
@@ -203,6 +187,47 @@ impl Looked {
             Looked::Simulated(stick) => stick.as_mut(),
         }
     }
+
+    /// How a person recognises it.
+    pub fn for_people(&self, name: &str) -> wizard::Target {
+        match self {
+            Looked::Block(device) => describe(name, device.facts(), Some(device.disk())),
+            Looked::Image(image) => describe(name, image.facts(), None),
+            Looked::Simulated(stick) => describe(name, stick.facts(), None),
+        }
+    }
+
+    /// The disk, when it is one.
+    pub fn disk(&self) -> Option<&Disk> {
+        match self {
+            Looked::Block(device) => Some(device.disk()),
+            Looked::Image(_) | Looked::Simulated(_) => None,
+        }
+    }
+}
+
+/// All names of a device, and which others share them.
+fn describe(name: &str, facts: &Facts, disk: Option<&Disk>) -> wizard::Target {
+    let mut target = wizard::Target {
+        name: name.to_owned(),
+        other_names: Vec::new(),
+        by_id: Vec::new(),
+        serial: facts.serial.clone(),
+        capacity: facts.capacity.unwrap_or_default(),
+        logical_block: facts.logical_block,
+        twins: Vec::new(),
+    };
+    if let Some(disk) = disk {
+        let roots = Roots::system();
+        let node = disk.node(&roots).to_string_lossy().into_owned();
+        target.other_names = vec![node, disk.name().to_owned()];
+        target.by_id = sysfs::by_id_names(&roots, disk);
+        let twins = sysfs::twins(&roots, disk);
+        target.twins = twins.iter().map(|twin| twin.name().to_owned()).collect();
+    } else if let Some(last) = Path::new(name).file_name() {
+        target.other_names = vec![last.to_string_lossy().into_owned()];
+    }
+    target
 }
 
 /// A sentence about a disk that is rarely meant.

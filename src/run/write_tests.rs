@@ -1,12 +1,11 @@
 //! A scan with write tests: who is asked, where it writes, and how the device is left.
 
 use super::examine::{Examined, conclude, of_image};
-use super::progress::Progress;
+use super::progress::{Progress, Watch};
 use super::samples_file::{After, SamplesFile, SavedOptions};
 use super::scan::{self, Options, Scanned, Writes};
 use super::target::Target;
-use super::{backup_file, consent, interrupt, source, target, tell, unoccupied};
-use crate::cli::{ScanArgs, WriteTests};
+use super::{backup_file, consent, source, target, unoccupied};
 use crate::device::journal::{Journal, PutBack, PutBackError};
 use crate::device::sysfs;
 use crate::device::wrappers::samples::SampleLog;
@@ -16,40 +15,62 @@ use crate::error::{Error, ExitCode};
 use crate::geometry::Warning;
 use crate::measure::meter::Stop;
 use crate::measure::territory::Territory;
-use crate::units::Bytes;
-use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
-use std::time::Instant;
+use crate::units::{Bytes, Size};
+use crate::wizard::Ask;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-/// Ask, open, scan, put back, report.
+/// How the contents are treated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tests {
+    /// What is overwritten is saved and put back.
+    Preserve,
+    /// What is overwritten is lost.
+    Destroy,
+}
+
+/// What is to be done.
+pub struct How<'a> {
+    /// The device as it was typed.
+    pub name: &'a str,
+    /// Order of places and answer follow from it.
+    pub seed: u64,
+    /// The longest device time.
+    pub time_limit: Duration,
+    /// The most that is written, what is put back included.
+    pub write_limit: Size,
+    /// How the contents are treated.
+    pub tests: Tests,
+    /// Where the journal of a preserving run goes, when that was typed.
+    pub journal: Option<&'a Path>,
+    /// Where every access goes.
+    pub samples: &'a SamplesFile,
+}
+
+/// Open, ask when there is somebody to ask, scan, put back, report.
 ///
 /// # Errors
 /// Whatever keeps it from beginning. A device that fails later still gives a report.
-pub fn examine(args: &ScanArgs, samples: &SamplesFile) -> Result<Examined, Error> {
-    let name = &args.device;
+pub fn examine(
+    how: &How<'_>,
+    asker: Option<&mut (dyn Ask + '_)>,
+    watch: Watch<'_>,
+) -> Result<Examined, Error> {
+    let name = how.name;
     let simulated = name.starts_with(source::SIMULATED);
-    let preserve = args.write_tests == WriteTests::Preserve;
-    // A simulated stick is nobody's; where everything is put back, typing --write-tests is consent.
-    let told =
-        args.consent.yes || !args.consent.expect.is_empty() || args.consent.expect_size.is_some();
-    let must_ask = told || !(simulated || preserve);
-    let mut asker = if must_ask {
-        Some(consent::asker(&args.consent)?)
-    } else {
-        None
-    };
-    if !preserve && args.backup.is_some() {
+    let preserve = how.tests == Tests::Preserve;
+    if !preserve && how.journal.is_some() {
         return Err(
             Error::usage("--backup is for --write-tests preserve, destroy saves nothing")
                 .hint("leave it out"),
         );
     }
-    let mut target = target::open(name, args.seed, None, "scan")?;
+    let mut target = target::open(name, how.seed, None, "scan")?;
     let facts = target.facts().clone();
     if let Target::Image(_) = target {
         return Ok(Examined::only(of_image(facts)));
     }
-    let limit = args
+    let limit = how
         .write_limit
         .in_bytes(facts.logical_block)
         .ok_or_else(|| {
@@ -60,13 +81,13 @@ pub fn examine(args: &ScanArgs, samples: &SamplesFile) -> Result<Examined, Error
     } else {
         Territory::whole(target.reader().capacity())
     };
-    let journal_path = match (preserve, simulated && args.backup.is_none()) {
-        (true, false) => Some(backup_file::journal(args.backup.as_deref(), name)?),
+    let journal_path = match (preserve, simulated && how.journal.is_none()) {
+        (true, false) => Some(backup_file::journal(how.journal, name)?),
         _ => None,
     };
     let notes = notes(&target);
     if !simulated {
-        tell(&announcement(
+        (watch.say)(&announcement(
             name,
             limit,
             &territory,
@@ -74,20 +95,19 @@ pub fn examine(args: &ScanArgs, samples: &SamplesFile) -> Result<Examined, Error
             journal_path.as_ref(),
         ));
     }
-    if let Some(asker) = &mut asker {
-        consent::ask(asker.as_mut(), &target.for_people(name))?;
+    if let Some(asker) = asker {
+        consent::ask(asker, &target.for_people(name))?;
     }
-    let interrupted = interrupt::listen()?;
     let run = Run {
         name,
-        samples,
+        samples: how.samples,
         options: Options {
-            time_limit: args.time_limit,
-            seed: args.seed,
+            time_limit: how.time_limit,
+            seed: how.seed,
             in_use: false,
         },
         writes: Writes { limit, territory },
-        interrupted: &interrupted,
+        watch,
         simulated,
     };
     let begun = Instant::now();
@@ -111,8 +131,11 @@ pub fn examine(args: &ScanArgs, samples: &SamplesFile) -> Result<Examined, Error
         run.destroying(target.device())?
     };
     done.after.exchanged = was_exchanged(&target);
+    if done.error.is_none() && done.scanned.stop.is_none() {
+        done.error = power_cut(name, &target);
+    }
     done.after.notes.splice(0..0, notes);
-    let kept = samples.finish(done.log, &done.after);
+    let kept = how.samples.finish(done.log, &done.after);
     let mut examined = conclude(name, facts, done.scanned, &done.after, begun.elapsed());
     examined.also.extend(kept.err());
     examined.also.extend(done.error);
@@ -125,7 +148,7 @@ struct Run<'a> {
     samples: &'a SamplesFile,
     options: Options,
     writes: Writes,
-    interrupted: &'a AtomicBool,
+    watch: Watch<'a>,
     simulated: bool,
 }
 
@@ -182,7 +205,8 @@ impl Run<'_> {
     }
 
     fn progress(&self) -> Progress {
-        Progress::begin(self.name, self.options.time_limit, self.simulated)
+        let limit = self.options.time_limit;
+        Progress::begin(self.watch.lines, self.name, limit, self.simulated)
     }
 
     fn scan(
@@ -192,7 +216,7 @@ impl Run<'_> {
     ) -> Result<(Scanned, Option<SampleLog>), Error> {
         let show = &mut |now| progress.show(&now);
         let writes = self.writes.clone();
-        let (options, interrupted) = (self.options, self.interrupted);
+        let (options, interrupted) = (self.options, self.watch.interrupted);
         Ok(match self.samples.open()? {
             None => (
                 scan::scan_and_write(device, writes, options, interrupted, show),
@@ -302,6 +326,20 @@ fn announcement(
         "{what}  at most {limit} are written, in {}{more}, and single blocks all over the device\n  the flash may wear by up to {wear:.2} times of being written full once\n",
         ranges.join(", ")
     )
+}
+
+/// A simulated stick whose power was cut takes writes without keeping them: nothing fails, but the
+/// run did not test what it seems to have tested. Where the tests ended for another reason, that is told.
+fn power_cut(name: &str, target: &Target) -> Option<Error> {
+    match target {
+        Target::Simulated(stick) if stick.was_cut_off() => Some(
+            Error::io(format!(
+                "{name}: its power was cut during the tests, what was written since is lost"
+            ))
+            .hint("take the power cut out of the profile, and repeat the scan"),
+        ),
+        _ => None,
+    }
 }
 
 fn was_exchanged(target: &Target) -> bool {

@@ -139,6 +139,11 @@ impl SimulatedStick {
         self.faults.replug();
     }
 
+    /// Whether it was pulled or its power cut since it was opened, whether or not the host noticed.
+    pub fn was_cut_off(&self) -> bool {
+        self.faults.is_over()
+    }
+
     /// What the flash went through since this stick was opened.
     pub fn wear(&self) -> Wear {
         self.writer.wear()

@@ -122,6 +122,19 @@ fn transport(disk: &Disk) -> Transport {
     }
 }
 
+/// The USB bus that a disk hangs on, by the kernel's name of its root hub (`usb1`); the disks of one bus
+/// share its time. `None` for a disk that hangs on none.
+pub fn usb_bus(disk: &Disk) -> Option<String> {
+    let components = disk.directory.iter().filter_map(|part| part.to_str());
+    components
+        .skip_while(|part| *part != "devices")
+        .find(|part| {
+            part.strip_prefix("usb")
+                .is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+        })
+        .map(str::to_owned)
+}
+
 /// The nearest directory above that is a USB device (an interface has no `idVendor`).
 fn usb_device(directory: &Path) -> Option<PathBuf> {
     directory
@@ -224,6 +237,24 @@ mod tests {
         let tree = Tree::new();
         tree.virtual_disk("loop3", "7:3", 2048);
         assert_eq!(identity(&tree.get("loop3")).transport, Transport::Loop);
+    }
+
+    #[test]
+    fn disks_of_one_usb_bus_are_known_by_its_root_hub() {
+        let tree = Tree::new();
+        for (n, (device, bus)) in [
+            ("pci0000:00/0000:00:14.0/usb1/1-2/1-2:1.0/host4/target4:0:0/4:0:0:0", Some("usb1")),
+            ("pci0000:00/0000:00:14.0/usb1/1-3/1-3.1/1-3.1:1.0/host5/target5:0:0/5:0:0:0", Some("usb1")),
+            ("pci0000:00/0000:00:14.0/usb12/12-4/12-4:1.0/rtsx_usb_sdmmc.2/mmc_host/mmc0/mmc0:aaaa", Some("usb12")),
+            ("pci0000:00/0000:00:1f.2/ata1/host0/target0:0:0/0:0:0:0", None),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let name = format!("sd{n}");
+            tree.disk(device, &name, &format!("8:{n}"), 2048);
+            assert_eq!(usb_bus(&tree.get(&name)).as_deref(), bus, "{device}");
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod chart;
 mod choose;
 mod confirm;
 mod fine;
+mod fit;
 mod grid;
 mod hypothesis;
 mod kinds;
@@ -21,6 +22,7 @@ mod verdict;
 use crate::measure::noise::Single;
 
 pub use chart::ChartBar;
+pub use fit::{Fit, FitCheck, Told};
 pub use search::{Search, Setup};
 pub use verdict::{Found, StoppedBy};
 

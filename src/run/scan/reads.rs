@@ -126,7 +126,7 @@ fn beside<D: ReadDevice + ?Sized>(
 /// The read sizes to try in turn: some controllers show their boundaries only at certain sizes. At
 /// least two logical blocks, so that half a read lies on either side of a boundary, and never more
 /// than the kernel passes on in one piece.
-fn read_sizes(block: LogicalBlock, max_request: Option<Bytes>) -> Vec<Bytes> {
+pub(super) fn read_sizes(block: LogicalBlock, max_request: Option<Bytes>) -> Vec<Bytes> {
     let base = base_read_size(block);
     let sizes = match block {
         LogicalBlock::B512 => vec![base, Bytes::kib(1), Bytes::kib(16)],

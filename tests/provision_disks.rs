@@ -1,0 +1,242 @@
+//! The wizard with nobody to ask, on block devices: a virtual stick, and loop devices. Needs root, FUSE
+//! and loop devices; without them the tests say so and pass.
+
+#![allow(clippy::unwrap_used)] // tests
+
+mod common;
+mod write_support;
+
+use common::program::Ended;
+use common::virtual_stick::Stick;
+use common::{need, need_loop};
+use serde_json::Value;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use write_support::{DISK, Loop, backups, run, writing};
+
+/// A read takes 1 ms, one across a boundary 3 ms: told apart on the busiest machine.
+const PROFILE: &str = r#"
+capacity = "1000MiB"
+[flash]
+erase_block = "4MiB"
+[read]
+base = "1ms"
+crossing.erase_block = "2ms"
+[write]
+base = "0.5ms"
+"#;
+
+const SIZE: &str = "1000MiB";
+
+/// The partitions of a loop device stay when it goes; told to the kernel one by one, so must they be.
+struct Partitions<'a>(&'a str);
+
+impl Drop for Partitions<'_> {
+    fn drop(&mut self) {
+        let _ = Command::new("partx").args(["-d", self.0]).output();
+    }
+}
+
+/// What `check` finds, without what differs from one making to the next.
+fn checked(folder: &Path, device: &str, report: &str) -> Value {
+    let ended = run(folder, &["check", device, "--report", report, "--json"]);
+    assert_eq!(ended.code, Some(0), "{} {}", ended.stdout, ended.stderr);
+    let mut found = ended.json();
+    let whole = found.as_object_mut().unwrap();
+    let partitions = whole["partitions"].as_array().unwrap();
+    assert_eq!(partitions.len(), 1, "{partitions:?}");
+    assert_eq!(partitions[0]["on_grid"], true, "{partitions:?}");
+    found["partitions"].take()
+}
+
+fn wizard(folder: &Path, device: &str, more: &[&str]) -> Ended {
+    let words = [&["wizard", device, "--yes"], more].concat();
+    run(folder, &words)
+}
+
+#[test]
+fn a_virtual_stick_is_provisioned_twice_with_equal_results() {
+    if !(need("mkfs.exfat") && need("partx")) {
+        return;
+    }
+    let Some(stick) = Stick::writable(PROFILE) else {
+        return;
+    };
+    let _partitions = Partitions(&stick.device);
+    let folder = tempfile::tempdir().unwrap();
+    let report = folder.path().join("report.json");
+    let report = report.to_str().unwrap();
+    let more = [
+        "--expect-size",
+        SIZE,
+        "--fs",
+        "exfat",
+        "--mkfs",
+        "--report",
+        report,
+        "--log",
+        "json",
+    ];
+    let mut results = Vec::new();
+    for _ in 0..2 {
+        let ended = wizard(folder.path(), &stick.device, &more);
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        assert!(
+            ended.stdout.contains("partition 1: aligned inside too"),
+            "{}",
+            ended.stdout
+        );
+        let last: Value = serde_json::from_str(ended.stderr.lines().last().unwrap()).unwrap();
+        assert_eq!(
+            (&last["step"], &last["status"]),
+            (&"done".into(), &0.into())
+        );
+        let told: Value = serde_json::from_str(&std::fs::read_to_string(report).unwrap()).unwrap();
+        let erase_block = &told["geometry"]["erase_block"];
+        assert_eq!(erase_block["verdict"], "confirmed", "{erase_block}");
+        assert_eq!(erase_block["bytes"], 4 << 20);
+        results.push(checked(folder.path(), &stick.device, report));
+    }
+    assert_eq!(results[0], results[1]);
+    assert_eq!(backups(folder.path()).len(), 2);
+}
+
+#[test]
+fn a_signal_ends_it_and_the_device_is_as_it_was() {
+    for signal in ["TERM", "HUP"] {
+        let Some(stick) = Stick::writable(PROFILE) else {
+            return;
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let words = [
+            "wizard",
+            &stick.device,
+            "--yes",
+            "--expect-size",
+            SIZE,
+            "--json",
+        ];
+        let mut child = writing(folder.path(), &words)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        // Until it says that it scans; the end of the output would end this as well.
+        while !line.contains(": scan: ") {
+            line.clear();
+            assert_ne!(stderr.read_line(&mut line).unwrap(), 0);
+        }
+        let pid = child.id().to_string();
+        assert!(
+            Command::new("kill")
+                .args(["-s", signal, &pid])
+                .status()
+                .unwrap()
+                .success()
+        );
+        let (mut rest, mut report) = (String::new(), String::new());
+        stderr.read_to_string(&mut rest).unwrap();
+        child
+            .stdout
+            .take()
+            .unwrap()
+            .read_to_string(&mut report)
+            .unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{signal}: {rest}");
+        let last = rest.lines().last().unwrap();
+        assert!(
+            last.contains(&stick.device) && last.contains("interrupted"),
+            "{last}"
+        );
+        let report: Value = serde_json::from_str(&report).unwrap();
+        assert_eq!(report["cost"]["stopped_by"], "interrupted");
+        assert!(backups(folder.path()).is_empty(), "nothing was written");
+    }
+}
+
+/// The report of an image of this size, which was not measured.
+fn profile(folder: &Path, size: u64) -> String {
+    let image = common::program::image(folder, "profile.img", size);
+    let report = folder.join("profile.json").to_str().unwrap().to_owned();
+    let scanned = run(folder, &["scan", &image, "--report", &report]);
+    assert_eq!(scanned.code, Some(3), "{}", scanned.stderr);
+    report
+}
+
+#[test]
+fn a_kernel_that_keeps_the_old_table_is_its_own_exit_code_and_no_file_system_is_made() {
+    if !(need_loop() && need("partx") && need("mkfs.ext4")) {
+        return;
+    }
+    let disk = Loop::new(DISK, &[]);
+    let (profile, size) = (profile(disk.path(), DISK), disk.size());
+    let provision = |partition: &str, align: &str, more: &[&str]| {
+        let common = [
+            "--profile",
+            &profile,
+            "--expect-size",
+            &size,
+            "--partition",
+            partition,
+        ];
+        let words = [&common[..], &["--align", align], more].concat();
+        wizard(disk.path(), &disk.device, &words)
+    };
+    let first = provision("8MiB:ext4", "12MiB", &[]);
+    assert_eq!(first.code, Some(0), "{}", first.stderr);
+    // As a probe or a desktop does it: open, not mounted, so that nothing claims the disk.
+    let held = File::open(format!("{}p1", disk.device)).unwrap();
+    let second = provision("24MiB:ext4", "48MiB", &["--mkfs"]);
+    assert_eq!(second.code, Some(7), "{}", second.stderr);
+    assert!(
+        second.stdout.contains("written and verified"),
+        "{}",
+        second.stdout
+    );
+    let last = second.stderr.lines().last().unwrap();
+    assert!(last.contains("the kernel does not show it"), "{last}");
+    assert!(!second.stderr.contains("mkfs.ext4"), "{}", second.stderr);
+    drop(held);
+}
+
+#[test]
+fn a_device_in_use_is_refused_and_the_one_beside_it_is_done() {
+    if !(need_loop() && need("partx") && need("mkfs.ext4") && need("mount")) {
+        return;
+    }
+    let (used, free) = (Loop::new(DISK, &[]), Loop::new(DISK, &[]));
+    let profile = profile(free.path(), DISK);
+    write_support::says("mkfs.ext4", &["-q", &used.device]);
+    let at = used.path().join("mounted");
+    std::fs::create_dir(&at).unwrap();
+    let at = at.to_str().unwrap();
+    write_support::says("mount", &[&used.device, at]);
+    let size = used.size();
+    let words = [
+        "wizard",
+        &used.device,
+        &free.device,
+        "--yes",
+        "--expect-size",
+        &size,
+        "--profile",
+        &profile,
+    ];
+    let ended = run(free.path(), &words);
+    let unmounted = write_support::tool("umount", &[at]);
+    assert!(unmounted.status.success(), "{unmounted:?}");
+    assert_eq!(ended.code, Some(4), "{}", ended.stderr);
+    assert!(ended.stderr.contains("mounted at"), "{}", ended.stderr);
+    let last = ended.stderr.lines().last().unwrap();
+    let expected = format!(
+        "1 of 2 devices done; not done: {} (exit code 4)",
+        used.device
+    );
+    assert_eq!(last, expected);
+    assert_eq!(free.shown().len(), 1);
+    assert!(used.shown().is_empty());
+}
