@@ -19,6 +19,13 @@ use crate::units::{Bytes, LogicalBlock, Size};
 pub enum Ground {
     /// It is made already.
     Layout(Box<Layout>),
+    /// It is made already, and was shown to somebody, for a device that was looked at.
+    Arranged {
+        /// The layout.
+        layout: Box<Layout>,
+        /// The device.
+        device: Box<Facts>,
+    },
     /// A grid, and the device that it was found on.
     Grid {
         /// The grid.
@@ -76,6 +83,10 @@ pub fn layout(
             let disk = Medium::disk_of(&facts);
             layout.name_disk(disk.as_deref().unwrap_or(UNKNOWN_DISK));
             return Ok(layout);
+        }
+        Ground::Arranged { layout, device } => {
+            same_device(device, &facts)?;
+            return Ok(layout.as_ref().clone());
         }
         Ground::Grid {
             choice,

@@ -11,6 +11,7 @@
 //! | `arrange` | how does a grid become a layout? |
 //! | `ground` | what is a layout made from? |
 //! | `put` | how does a layout get onto a device? |
+//! | `wizard_command` | how is a person led from a stick to one that fits? |
 //! | `provision` | how are many devices done, with nobody to ask? |
 //! | `examine` | how does a device become a report? |
 //! | `write_tests` | how is a device opened, asked about and left when tests write to it? |
@@ -55,6 +56,7 @@ mod source;
 pub mod stages;
 mod target;
 mod unoccupied;
+mod wizard_command;
 mod write_command;
 mod write_file;
 mod write_tests;
@@ -76,8 +78,7 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Check(args) => check_command::check_device(&args),
         Command::Write(args) => write_command::write(&args),
         Command::Wizard(args) if args.consent.yes => provision::provision(&args),
-        Command::Wizard(_) => Err(Error::usage("there is no terminal to ask at")
-            .hint("for unattended use give --yes and --expect SERIAL or --expect-size SIZE")),
+        Command::Wizard(args) => wizard_command::wizard(&args),
         Command::Restore(args) => restore_command::restore(&args),
         Command::Completions { shell } => print(&cli::completions(shell)).map(|()| ExitCode::Done),
         Command::Man => print(cli::man::page().as_bytes()).map(|()| ExitCode::Done),

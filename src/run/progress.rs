@@ -50,6 +50,8 @@ pub struct Progress {
     limit: Duration,
     /// The stage that is running, and the device time when it began.
     stage: (usize, Duration),
+    /// Whether each stage is told on a line of its own: a person looks, but nothing can be redrawn.
+    told: bool,
 }
 
 /// What stages take on a stick of 1 ms a read and 20 ms a write in turns, for the estimate of what
@@ -75,7 +77,8 @@ impl Progress {
             let bar = others.add(ProgressBar::no_length());
             return Progress::on(bar, &format!("{}: ", device.escape_debug()), limit);
         }
-        let terminal = std::io::stderr().is_terminal();
+        let watched = std::io::stderr().is_terminal();
+        let terminal = watched && !console::is_dumb();
         if !terminal && !quick {
             tell(&format!(
                 "scanning {}, at most {} s; Ctrl-C reports what is known by then\n",
@@ -88,7 +91,10 @@ impl Progress {
         } else {
             ProgressDrawTarget::hidden()
         };
-        Progress::on(ProgressBar::with_draw_target(None, target), "", limit)
+        Progress {
+            told: watched && !terminal && !quick,
+            ..Progress::on(ProgressBar::with_draw_target(None, target), "", limit)
+        }
     }
 
     /// `prefix` tells the line from others.
@@ -103,6 +109,7 @@ impl Progress {
             bar,
             limit,
             stage: (0, Duration::ZERO),
+            told: false,
         }
     }
 
@@ -110,6 +117,9 @@ impl Progress {
     pub fn show(&mut self, now: &scan::Progress) {
         if self.stage.0 != now.number {
             self.stage = (now.number, now.cost.device_time);
+            if self.told {
+                tell(&format!("  {}/{} {}\n", now.number, now.of, now.stage));
+            }
         }
         self.bar.set_message(line(now, self.stage.1, self.limit));
     }

@@ -15,7 +15,7 @@
 mod bus;
 mod device;
 mod log;
-mod profile;
+pub(super) mod profile;
 mod refuse;
 
 use super::consent::asker;

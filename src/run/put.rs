@@ -80,6 +80,20 @@ impl<'a> Ready<'a> {
         })
     }
 
+    /// Find the tools for its file systems, where that was not asked for at first.
+    ///
+    /// # Errors
+    /// Why they cannot be made here.
+    pub fn find_tools(&mut self) -> Result<(), Error> {
+        self.tools = Some(mkfs_tools(&self.target, self.prepared.layout())?);
+        Ok(())
+    }
+
+    /// Leave its file systems to be made by hand.
+    pub fn leave_file_systems(&mut self) {
+        self.tools = None;
+    }
+
     /// The layout, and every sector of it.
     pub fn prepared(&self) -> &Prepared {
         &self.prepared
@@ -154,7 +168,7 @@ impl<'a> Ready<'a> {
             "what was there is saved in {}\nto undo: {undo}\n",
             backup.display()
         );
-        if !self.job.mkfs {
+        if self.tools.is_none() {
             for command in &layout.mkfs {
                 text += &format!("file system: {command}\n");
             }

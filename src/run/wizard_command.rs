@@ -33,16 +33,18 @@ use std::sync::atomic::AtomicBool;
 /// No terminal to ask at, a device that fails or goes away, and every end but a good one.
 pub fn wizard(args: &WizardArgs) -> Result<ExitCode, Error> {
     if !Terminal::is_there() {
-        return Err(
-            Error::usage("there is no terminal to ask at, and without --yes the wizard asks").hint(
-                "unattended: flashfit wizard DEVICE --yes and --expect SERIAL or --expect-size SIZE; \
+        return Err(Error::usage(
+            "there is no terminal to ask at, and without --yes the wizard asks",
+        )
+        .hint(
+            "unattended: flashfit wizard DEVICE --yes and --expect SERIAL or --expect-size SIZE; \
                  what else there is: flashfit --help",
-            ),
-        );
+        ));
     }
     if args.log != LogForm::Text {
         return Err(
-            Error::usage("--log is for --yes: at a terminal you see each step").hint("leave it out"),
+            Error::usage("--log is for --yes: at a terminal you see each step")
+                .hint("leave it out"),
         );
     }
     let intent = intent(&args.intent, "wizard")?;

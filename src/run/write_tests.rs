@@ -294,6 +294,11 @@ fn notes(target: &Target) -> Vec<Warning> {
     }
 }
 
+/// How often a device is written full once by write tests that may write so much, at most.
+pub fn wear(limit: Bytes, capacity: Bytes) -> f64 {
+    scan::programmed(limit).get() as f64 / (capacity.get().max(1)) as f64
+}
+
 /// Said before anybody consents.
 fn announcement(
     name: &str,
@@ -303,8 +308,7 @@ fn announcement(
     journal: Option<&PathBuf>,
 ) -> String {
     let name = name.escape_debug();
-    let capacity = target.facts().capacity.unwrap_or_default();
-    let wear = scan::programmed(limit).get() as f64 / (capacity.get().max(1)) as f64;
+    let wear = wear(limit, target.facts().capacity.unwrap_or_default());
     let what = match journal {
         Some(path) => format!(
             "write tests will overwrite parts of {name} and put them back; what was there is saved first, in {}\n",

@@ -357,9 +357,12 @@ impl Conversation {
         self.preview = None;
     }
 
-    /// The name was not typed: one step back.
-    pub fn taken_back(&mut self) {
+    /// Consent was put off: one step back. Whether there is one.
+    #[must_use]
+    pub fn taken_back(&mut self) -> bool {
+        let can = self.can_go_back();
         self.back();
+        can
     }
 
     /// What was to be done cannot be done, for this reason. Whether there is a question to go back to;

@@ -84,11 +84,7 @@ impl Run<'_> {
         let written = ready.write(watch)?;
         print(written.text.as_bytes())?;
         written.shown.clone()?;
-        print(
-            written
-                .make_file_systems(talk.device(), watch)?
-                .as_bytes(),
-        )?;
+        print(written.make_file_systems(talk.device(), watch)?.as_bytes())?;
         let device = talk.device();
         let nature = if device.starts_with(SIMULATED) {
             Nature::Simulated
