@@ -3,6 +3,7 @@
 
 use super::confirm::{Confirmation, Outcome};
 use super::grid::Grid;
+use super::kinds::{FEWEST_TEETH, OFF_GRID_TIMES};
 use super::signal::{self, Blank, Level, Ordinary};
 use crate::geometry::EraseBlock;
 use crate::geometry::stats::{mad_sigma, median};
@@ -17,10 +18,9 @@ use rand::rngs::Xoshiro256PlusPlus;
 const BATCH: usize = 16;
 
 /// Boundaries that are looked at where the device has so many. The search knows from its posterior that
-/// the boundaries are of one kind; here only the comparison of even and odd ones tells a sub-unit from
-/// the erase block. Where every second boundary costs twice as much as the others, 54 pairs give
-/// that bet a capital well above what it needs.
-const BOUNDARIES: usize = 108;
+/// the boundaries are of one kind; here, as for sizes off the search grid, only comparing them tells a
+/// sub-unit from the erase block.
+const BOUNDARIES: usize = OFF_GRID_TIMES * FEWEST_TEETH;
 
 /// Boundaries that do not show contradict a profile only where the noise of a difference is at most this
 /// share of a read. A boundary that costs a fifth of a read then stands 1.3 deviations above
@@ -354,7 +354,7 @@ mod tests {
                 // Write tests saw it.
                 (device(25.0, false), told(8, false)),
                 // Too much noise.
-                (device(200.0, false), told(8, true)),
+                (device(80.0, false), told(8, true)),
             ] {
                 let fit = device.check(told, seed);
                 assert!(matches!(fit, Fit::NotTold(_)), "{seed}: {fit:?}");
