@@ -12,7 +12,7 @@ fn main() -> std::process::ExitCode {
             let command = words.get(1).and_then(|word| word.to_str());
             match cli::usage_error(&error, command) {
                 Some(error) => Err(error),
-                // Help and version end with 0, help because nothing was typed with 2.
+                // Help and version end with 0.
                 None => error.exit(),
             }
         }

@@ -214,7 +214,11 @@ fn one_that_vanishes_while_it_is_written_can_be_restored_and_the_others_are_done
     let profile = profile_of(folder.path(), &format!("{plain}#0"));
     let devices = [1, 2, 3].map(|n| format!("{}#{n}", if n == 2 { &cut } else { &plain }));
     let names = devices.each_ref().map(String::as_str);
-    let ended = provision(folder.path(), &names, &["--profile", &profile]);
+    let ended = provision(
+        folder.path(),
+        &names,
+        &["--profile", &profile, "--table", "gpt"],
+    );
     assert_eq!(ended.code, Some(6), "{}", ended.stderr);
     let last = ended.stderr.lines().last().unwrap();
     assert_eq!(
@@ -405,7 +409,8 @@ fn a_stick_that_was_never_written_neither_proves_nor_contradicts_a_profile() {
     let folder = tempfile::tempdir().unwrap();
     let plain = branded(folder.path(), "plain", "8MiB", "");
     let profile = profile_of(folder.path(), &format!("{plain}#1"));
-    let fresh = "contents.fill = \"zeros\"\nunmapped.ranges = [\"16MiB-8000000000B\"]";
+    let fresh =
+        "unmapped = { ranges = [\"16MiB-8000000000B\"], base = \"300us\", content = \"zeros\" }";
     let fresh = branded(folder.path(), "fresh", "8MiB", fresh);
     let device = format!("{fresh}#2");
     let verify = ["--profile", &profile, "--verify-profile"];

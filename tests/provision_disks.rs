@@ -240,3 +240,33 @@ fn a_device_in_use_is_refused_and_the_one_beside_it_is_done() {
     assert_eq!(free.shown().len(), 1);
     assert!(used.shown().is_empty());
 }
+
+#[test]
+fn images_get_their_file_systems_from_the_profile_of_a_stick_of_their_size() {
+    if !(need_loop() && need("mkfs.fat")) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let stick = common::program::stick(folder.path(), "stick", PROFILE);
+    let profile = folder.path().join("profile.json");
+    let profile = profile.to_str().unwrap();
+    let scanned = run(folder.path(), &["scan", &stick, "--report", profile]);
+    assert_eq!(scanned.code, Some(0), "{}", scanned.stderr);
+    let images =
+        ["a.img", "b.img"].map(|name| common::program::image(folder.path(), name, 1000 << 20));
+    let mut words = vec![
+        "wizard",
+        &images[0],
+        &images[1],
+        "--yes",
+        "--expect-size",
+        SIZE,
+    ];
+    words.extend(["--profile", profile, "--fs", "fat32", "--mkfs"]);
+    let ended = run(folder.path(), &words);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let last = ended.stderr.lines().last().unwrap();
+    assert_eq!(last, "2 of 2 devices done");
+    let [a, b] = images.map(|image| checked(folder.path(), &image, profile));
+    assert_eq!(a, b);
+}

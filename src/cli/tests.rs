@@ -244,6 +244,11 @@ fn a_profile_stands_in_for_measuring_and_only_a_profile_is_verified() {
         refused(line, ErrorKind::ArgumentConflict, "cannot be used with");
     }
     refused(
+        "wizard sim:x --log json",
+        ErrorKind::MissingRequiredArgument,
+        "--yes",
+    );
+    refused(
         "wizard sim:x --verify-profile",
         ErrorKind::MissingRequiredArgument,
         "--profile",

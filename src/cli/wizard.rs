@@ -37,7 +37,12 @@ pub struct WizardArgs {
     #[arg(long, value_name = "BYTES", value_parser = sector_size_parser())]
     pub sector_size: Option<LogicalBlock>,
     /// With --yes: how each step is logged on stderr
-    #[arg(long, value_name = "FORM", value_enum, default_value_t = LogForm::Text)]
+    ///
+    /// A line of JSON has schema (flashfit.log/1), seconds since the start, device, step and text, and
+    /// what belongs to the step: verdict and erase_block_bytes with geometry, backup and undo with write. The last
+    /// step of each device is done or failed, with its exit code as status; of several devices a line
+    /// without device ends the log, with step end.
+    #[arg(long, value_name = "FORM", value_enum, default_value_t = LogForm::Text, requires = "yes")]
     pub log: LogForm,
     /// Print the report as JSON; of several devices one line each, in the order in which they end
     #[arg(long)]

@@ -157,6 +157,11 @@ impl Confirmation {
         self.triples
     }
 
+    /// Boundaries seen.
+    pub fn boundaries(&self) -> usize {
+        self.kinds.differences().len()
+    }
+
     /// The smallest capital of all bets.
     pub fn smallest_capital(&self) -> f64 {
         self.bets()

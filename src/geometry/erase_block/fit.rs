@@ -3,9 +3,10 @@
 
 use super::confirm::{Confirmation, Outcome};
 use super::grid::Grid;
+use super::kinds::{FEWEST_TEETH, OFF_GRID_TIMES};
 use super::signal::{self, Blank, Level, Ordinary};
 use crate::geometry::EraseBlock;
-use crate::geometry::stats::mad_sigma;
+use crate::geometry::stats::{mad_sigma, median};
 use crate::measure::alignment::{Batch, Inquiry, Triple};
 use crate::measure::meter::Content;
 use crate::measure::noise::Single;
@@ -15,6 +16,16 @@ use rand::rngs::Xoshiro256PlusPlus;
 
 /// Places in a batch, as in the search.
 const BATCH: usize = 16;
+
+/// Boundaries that are looked at where the device has so many. The search knows from its posterior that
+/// the boundaries are of one kind; here, as for sizes off the search grid, only comparing them tells a
+/// sub-unit from the erase block.
+const BOUNDARIES: usize = OFF_GRID_TIMES * FEWEST_TEETH;
+
+/// Boundaries that do not show contradict a profile only where the noise of a difference is at most this
+/// share of a read. A boundary that costs a fifth of a read then stands 1.3 deviations above
+/// the noise, which the 40 looks after which a bet is called hopeless would show.
+const STEADY: f64 = 0.15;
 
 /// What was told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +69,8 @@ pub struct FitCheck {
     confirmation: Confirmation,
     /// The noise of one difference, in seconds.
     noise: f64,
+    /// Whether a boundary would stand out of the noise.
+    steady: bool,
     grid: Grid,
     rng: Xoshiro256PlusPlus,
     blank: Blank,
@@ -92,6 +105,7 @@ impl FitCheck {
             told,
             confirmation: Confirmation::new(told.bytes, told.phase, told.sub_unit, noise),
             noise,
+            steady: noise <= STEADY * median(&times),
             grid,
             // Another stream than the one that orders the reads.
             rng: Xoshiro256PlusPlus::seed_from_u64(seed ^ 0xf175),
@@ -111,10 +125,13 @@ impl FitCheck {
         if let Some(decided) = self.decided {
             return decided;
         }
+        if self.confirmation.outcome() == Outcome::Confirmed {
+            return Fit::Fits;
+        }
         let size = self.told.bytes;
         // Where most places are blank, it is not known that flash is read at all.
         let written = 2 * self.data >= self.used && self.used > 0;
-        if self.refuted && !self.undecided && self.told.by_reads && written {
+        if self.refuted && !self.undecided && self.told.by_reads && written && self.steady {
             return Fit::Contradicted(format!(
                 "reads show no boundaries every {size} as they should"
             ));
@@ -124,6 +141,8 @@ impl FitCheck {
         } else if self.refuted && !self.told.by_reads {
             "reads do not show its boundaries; the profile comes from write tests, which may have seen more"
                 .to_owned()
+        } else if self.refuted && !self.steady {
+            "its reads scatter too much to show the boundaries".to_owned()
         } else {
             format!(
                 "{} places were too few to tell boundaries every {size} from noise",
@@ -197,10 +216,149 @@ impl Inquiry for FitCheck {
             usable.fill(None);
         }
         self.confirmation.observe(&usable, &mut self.rng);
-        self.turn(self.confirmation.outcome());
+        let outcome = self.confirmation.outcome();
+        if outcome == Outcome::Confirmed && self.confirmation.boundaries() < BOUNDARIES {
+            return;
+        }
+        self.turn(outcome);
     }
 
     fn standing(&self) -> String {
         format!("whether the erase block is {}", self.told.bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Alignment;
+    use rand::RngExt;
+    use std::time::Duration;
+
+    /// A device of 8 GiB that reads in 500 us: what a boundary costs at each place.
+    struct Device<'a> {
+        cost: &'a dyn Fn(Bytes) -> f64,
+        noise: f64,
+        blank: bool,
+    }
+
+    impl Device<'_> {
+        fn check(&self, told: Told, seed: u64) -> Fit {
+            let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+            let content = if self.blank {
+                Content::Blank
+            } else {
+                Content::Data
+            };
+            let mut time = |cost: f64| {
+                let normal = (0..12).map(|_| rng.random::<f64>()).sum::<f64>() - 6.0;
+                Duration::from_secs_f64((500.0 + cost + normal * self.noise) * 1e-6)
+            };
+            let singles: Vec<Single> = (0..200)
+                .map(|n| Single {
+                    at: Bytes::mib(40 * n),
+                    time: time(0.0),
+                    content,
+                })
+                .collect();
+            let sizes = [Bytes::kib(4), Bytes::kib(1), Bytes::kib(16)];
+            let mut check = FitCheck::new(told, Bytes::gib(8), &singles, &sizes, seed);
+            // 3600 reads fit into 2 s of such a device.
+            for _ in 0..75 {
+                let Some(batch) = check.next() else { break };
+                let triples: Vec<Triple> = batch
+                    .sites
+                    .iter()
+                    .map(|&site| Triple {
+                        site,
+                        read_size: batch.read_size,
+                        pre: time(0.0),
+                        on: time((self.cost)(site.at)),
+                        post: time(0.0),
+                        content,
+                    })
+                    .collect();
+                check.observe(&triples);
+            }
+            check.finish()
+        }
+    }
+
+    fn told(mib: u64, by_reads: bool) -> Told {
+        Told {
+            bytes: Bytes::mib(mib),
+            phase: Bytes::ZERO,
+            sub_unit: None,
+            by_reads,
+        }
+    }
+
+    /// What boundaries every so many MiB cost.
+    fn every(mib: u64, cost: f64) -> impl Fn(Bytes) -> f64 {
+        let grid = Alignment::new(Bytes::mib(mib), Bytes::ZERO).unwrap();
+        move |at| if grid.contains(at) { cost } else { 0.0 }
+    }
+
+    #[test]
+    fn the_right_erase_block_fits_and_no_other_does() {
+        let cost = every(8, 200.0);
+        let device = Device {
+            cost: &cost,
+            noise: 25.0,
+            blank: false,
+        };
+        for seed in 0..10 {
+            assert_eq!(device.check(told(8, true), seed), Fit::Fits, "{seed}");
+            for other in [2, 4, 6, 12, 16, 24] {
+                let fit = device.check(told(other, true), seed);
+                assert!(matches!(fit, Fit::Contradicted(_)), "{other}: {fit:?}");
+            }
+            let shifted = Told {
+                phase: Bytes::mib(4),
+                ..told(8, true)
+            };
+            let fit = device.check(shifted, seed);
+            assert!(matches!(fit, Fit::Contradicted(_)), "{fit:?}");
+        }
+    }
+
+    #[test]
+    fn a_sub_unit_is_not_taken_for_the_erase_block() {
+        let (large, small) = (every(8, 100.0), every(4, 100.0));
+        let cost = |at| large(at) + small(at);
+        let device = Device {
+            cost: &cost,
+            noise: 25.0,
+            blank: false,
+        };
+        for seed in 0..10 {
+            let fit = device.check(told(4, true), seed);
+            assert!(matches!(fit, Fit::Contradicted(_)), "{seed}: {fit:?}");
+        }
+    }
+
+    #[test]
+    fn what_shows_nothing_contradicts_only_where_it_should_have_shown_something() {
+        let nothing = every(8, 0.0);
+        let device = |noise, blank| Device {
+            cost: &nothing,
+            noise,
+            blank,
+        };
+        for seed in 0..10 {
+            let fit = device(25.0, false).check(told(8, true), seed);
+            assert!(matches!(fit, Fit::Contradicted(_)), "{seed}: {fit:?}");
+            for (device, told) in [
+                // Never written.
+                (device(25.0, true), told(8, true)),
+                // Write tests saw it.
+                (device(25.0, false), told(8, false)),
+                // Too much noise.
+                (device(80.0, false), told(8, true)),
+            ] {
+                let fit = device.check(told, seed);
+                assert!(matches!(fit, Fit::NotTold(_)), "{seed}: {fit:?}");
+            }
+        }
     }
 }

@@ -289,6 +289,9 @@ impl Task<'_> {
                 "capacity_bytes": capacity.get(),
             }),
         );
+        if let Some(caution) = target::caution(facts) {
+            self.tell_warning("built_in", &caution);
+        }
     }
 
     fn tell_geometry(&self, report: &Report) {
