@@ -238,7 +238,8 @@ fn signals_leave_at_a_prompt_and_while_a_line_is_typed() {
             Some(title) => session.expect(title).expect("] "),
             None => session.expect("type its name").press("sti").expect("sti"),
         };
-        session.signal(signal).end().with(130);
+        session.signal(signal);
+        session.end().with(130);
         assert!(is_untouched(folder.path()));
     }
 }

@@ -99,10 +99,11 @@ impl Progress {
 
     /// `prefix` tells the line from others.
     fn on(bar: ProgressBar, prefix: &str, limit: Duration) -> Progress {
-        bar.set_prefix(prefix.to_owned());
         if let Ok(style) = ProgressStyle::with_template("{prefix}{wide_msg}") {
             bar.set_style(style);
         }
+        // Draws already, so it comes behind the style.
+        bar.set_prefix(prefix.to_owned());
         // Setting the message draws it.
         bar.set_message("starting");
         Progress {

@@ -183,11 +183,15 @@ pub(super) fn ask_three_times(
         return Consent::NotExpected(reason);
     }
     let name = target.other_names.last().unwrap_or(&target.name);
-    let ways = if way_back { " (b back, q quit)" } else { "" };
+    let ways = if way_back {
+        "\n(or b back, q quit): "
+    } else {
+        ": "
+    };
     for tried in 0..TRIES {
         let again = if tried > 0 { "that is not it. " } else { "" };
         let question = format!(
-            "{again}To write to {}, type its name ({name}) or its size ({}){ways}: ",
+            "{again}To write to {}, type its name ({name}) or its size ({}){ways}",
             target.name.escape_debug(),
             target.capacity.get()
         );

@@ -110,7 +110,8 @@ impl Run<'_> {
 fn preview(ready: &mut Ready<'_>, layout: &Layout) -> Preview {
     let format = match ready.find_tools() {
         Ok(()) => Ok(layout.mkfs.clone()),
-        Err(error) => Err(error.to_string()),
+        // Nobody typed the option that it is about.
+        Err(error) => Err(error.to_string().replace("--mkfs: ", "")),
     };
     Preview {
         text: change_text::changes(ready.facts(), ready.prepared()),
