@@ -6,11 +6,13 @@
 // Each test program uses its part of this.
 #![allow(dead_code, clippy::unwrap_used)]
 
-use nix::pty::{Winsize, openpty};
+use nix::fcntl::OFlag;
+use nix::pty::{grantpt, posix_openpt, ptsname_r, unlockpt};
 use nix::sys::termios::{Termios, tcgetattr};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -38,7 +40,7 @@ pub struct Session {
     screen: Arc<Screen>,
     keyboard: File,
     /// Kept to look at the modes of the terminal.
-    terminal: OwnedFd,
+    terminal: File,
     modes: Termios,
     ended: Receiver<Option<i32>>,
     process: u32,
@@ -57,15 +59,9 @@ pub struct Ended {
 impl Session {
     /// Start it with these words in a window of this many lines and 80 columns.
     pub fn start(folder: &Path, words: &[&str], lines: u16, variables: &[(&str, &str)]) -> Session {
-        let size = Winsize {
-            ws_row: lines,
-            ws_col: 80,
-            ws_xpixel: 0,
-            ws_ypixel: 0,
-        };
-        let pty = openpty(&size, None).unwrap();
-        let modes = tcgetattr(&pty.slave).unwrap();
-        let end = || Stdio::from(pty.slave.try_clone().unwrap());
+        let (keyboard, terminal) = pseudo_terminal(lines);
+        let modes = tcgetattr(&terminal).unwrap();
+        let end = || Stdio::from(terminal.try_clone().unwrap());
         // setsid makes the pseudo-terminal the one that Ctrl-C comes from, and becomes the program.
         let mut command = Command::new("setsid");
         command
@@ -88,14 +84,13 @@ impl Session {
             let code = child.wait().unwrap().code();
             let _ = send.send(code);
         });
-        let keyboard = File::from(pty.master);
         let screen = Arc::new(Screen::default());
         let (mut output, shown) = (keyboard.try_clone().unwrap(), Arc::clone(&screen));
         std::thread::spawn(move || shown.fill(&mut output));
         Session {
             screen,
             keyboard,
-            terminal: pty.slave,
+            terminal,
             modes,
             ended,
             process,
@@ -192,6 +187,26 @@ impl Session {
         assert!(text.is_empty() || text.ends_with('\n'), "{text:?}");
         Ended { shown: text, code }
     }
+}
+
+/// Both ends of a new one. Neither is inherited by what other tests start meanwhile, which `openpty`
+/// does not promise.
+fn pseudo_terminal(lines: u16) -> (File, File) {
+    let master = posix_openpt(OFlag::O_RDWR | OFlag::O_NOCTTY | OFlag::O_CLOEXEC).unwrap();
+    grantpt(&master).unwrap();
+    unlockpt(&master).unwrap();
+    let terminal = File::options()
+        .read(true)
+        .write(true)
+        .custom_flags(OFlag::O_NOCTTY.bits())
+        .open(ptsname_r(&master).unwrap())
+        .unwrap();
+    let sized = Command::new("stty")
+        .args(["rows", &lines.to_string(), "cols", "80"])
+        .stdin(Stdio::from(terminal.try_clone().unwrap()))
+        .status();
+    assert!(sized.unwrap().success());
+    (File::from(OwnedFd::from(master)), terminal)
 }
 
 impl Screen {
