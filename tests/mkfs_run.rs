@@ -77,7 +77,7 @@ fn all_file_systems_of_a_layout_are_made_and_read_back() {
     let image = image(folder.path(), &layout);
     let prepared = prepare(&layout).unwrap();
     let disk = LoopDisk::attach(&image, &layout).unwrap();
-    let outcomes = make_all(&layout, &prepared, disk.path(), &|_| {}).unwrap();
+    let outcomes = make_all(&layout, &prepared, disk.path(), &|_| {}, &|| false).unwrap();
     assert_eq!(outcomes.len(), 7);
     for (number, outcome) in outcomes {
         match outcome {
@@ -111,7 +111,7 @@ fn a_file_system_that_lies_elsewhere_is_not_called_aligned() {
     fat.reserved = Sectors(fat.reserved.get() - u64::from(fat.cluster.get() > 0) * 64);
     let prepared = prepare(&layout).unwrap();
     let disk = LoopDisk::attach(&image, &layout).unwrap();
-    let error = make_all(&layout, &prepared, disk.path(), &|_| {}).unwrap_err();
+    let error = make_all(&layout, &prepared, disk.path(), &|_| {}, &|| false).unwrap_err();
     assert_eq!(error.exit_code().number(), 8);
     assert!(error.to_string().contains("not on the grid"), "{error}");
 }
@@ -137,7 +137,7 @@ fn a_kernel_that_shows_another_table_is_not_written_to() {
     let image = image(folder.path(), &wanted);
     let prepared = prepare(&wanted).unwrap();
     let disk = LoopDisk::attach(&image, &shown).unwrap();
-    let error = make_all(&wanted, &prepared, disk.path(), &|_| {}).unwrap_err();
+    let error = make_all(&wanted, &prepared, disk.path(), &|_| {}, &|| false).unwrap_err();
     assert_eq!(error.exit_code().number(), 7);
     assert!(error.to_string().contains("the kernel shows"), "{error}");
     drop(disk);
@@ -163,4 +163,23 @@ fn parameters_that_are_not_told_are_not_guessed() {
         error.contains("does not tell how to make its swap"),
         "{error}"
     );
+}
+
+#[test]
+fn no_file_system_is_begun_after_an_interrupt() {
+    if !(need_loop() && need("sfdisk") && need("mkfs.ext4")) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let partitions = ["64MiB:ext4", "rest:ext4"];
+    let layout = plan(256 << 20, Bytes::mib(4), LogicalBlock::B512, &partitions);
+    let image = image(folder.path(), &layout);
+    let disk = LoopDisk::attach(&image, &layout).unwrap();
+    let prepared = prepare(&layout).unwrap();
+    let begun = std::cell::Cell::new(0);
+    let say = |_: &str| begun.set(begun.get() + 1);
+    // The signal comes while the first one is made.
+    let error = make_all(&layout, &prepared, disk.path(), &say, &|| begun.get() == 1).unwrap_err();
+    assert_eq!((error.exit_code().number(), begun.get()), (130, 1));
+    assert!(error.to_string().contains("partition 2"), "{error}");
 }
