@@ -183,3 +183,34 @@ fn no_file_system_is_begun_after_an_interrupt() {
     assert_eq!((error.exit_code().number(), begun.get()), (130, 1));
     assert!(error.to_string().contains("partition 2"), "{error}");
 }
+
+#[test]
+fn partitions_that_another_file_left_behind_are_in_nobodys_way() {
+    if !(need_loop() && need("sfdisk") && need("addpart")) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let layout = plan(256 << 20, Bytes::mib(4), LogicalBlock::B512, &["rest:ext4"]);
+    let image = image(folder.path(), &layout);
+    let run = |tool: &str, words: &[&str]| {
+        let mut command = assert_cmd::Command::new(common::tool(tool).unwrap());
+        let output = command.args(words).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+    let left = run("losetup", &["--find", "--show", image.to_str().unwrap()]);
+    for (number, start) in [("1", "2048"), ("3", "8192")] {
+        run("addpart", &[&left, number, start, "4096"]);
+    }
+    run("losetup", &["--detach", &left]);
+    // The first free device, which is the same one unless another test was quicker.
+    let disk = LoopDisk::attach(&image, &layout).unwrap();
+    let name = disk.path().trim_start_matches("/dev/");
+    let at = format!("/sys/block/{name}/{name}p1/start");
+    let start: u64 = std::fs::read_to_string(at).unwrap().trim().parse().unwrap();
+    let planned = layout.byte_range(&layout.partitions[0]).from.get();
+    assert_eq!(start * 512, planned);
+    let all = std::fs::read_dir(format!("/sys/block/{name}")).unwrap();
+    let partitions = all.filter(|entry| entry.as_ref().unwrap().path().join("partition").exists());
+    assert_eq!(partitions.count(), 1);
+}

@@ -30,15 +30,6 @@ base = "0.5ms"
 
 const SIZE: &str = "1000MiB";
 
-/// The partitions of a loop device stay when it goes; told to the kernel one by one, so must they be.
-struct Partitions<'a>(&'a str);
-
-impl Drop for Partitions<'_> {
-    fn drop(&mut self) {
-        let _ = Command::new("partx").args(["-d", self.0]).output();
-    }
-}
-
 /// What `check` finds, without what differs from one making to the next.
 fn checked(folder: &Path, device: &str, report: &str) -> Value {
     let ended = run(folder, &["check", device, "--report", report, "--json"]);
@@ -64,7 +55,6 @@ fn a_virtual_stick_is_provisioned_twice_with_equal_results() {
     let Some(stick) = Stick::writable(PROFILE) else {
         return;
     };
-    let _partitions = Partitions(&stick.device);
     let folder = tempfile::tempdir().unwrap();
     let report = folder.path().join("report.json");
     let report = report.to_str().unwrap();
