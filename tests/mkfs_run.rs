@@ -77,7 +77,7 @@ fn all_file_systems_of_a_layout_are_made_and_read_back() {
     let image = image(folder.path(), &layout);
     let prepared = prepare(&layout).unwrap();
     let disk = LoopDisk::attach(&image, &layout).unwrap();
-    let outcomes = make_all(&layout, &prepared, disk.path(), &|_| {}).unwrap();
+    let outcomes = make_all(&layout, &prepared, disk.path(), &|_| {}, &|| false).unwrap();
     assert_eq!(outcomes.len(), 7);
     for (number, outcome) in outcomes {
         match outcome {
@@ -111,7 +111,7 @@ fn a_file_system_that_lies_elsewhere_is_not_called_aligned() {
     fat.reserved = Sectors(fat.reserved.get() - u64::from(fat.cluster.get() > 0) * 64);
     let prepared = prepare(&layout).unwrap();
     let disk = LoopDisk::attach(&image, &layout).unwrap();
-    let error = make_all(&layout, &prepared, disk.path(), &|_| {}).unwrap_err();
+    let error = make_all(&layout, &prepared, disk.path(), &|_| {}, &|| false).unwrap_err();
     assert_eq!(error.exit_code().number(), 8);
     assert!(error.to_string().contains("not on the grid"), "{error}");
 }
@@ -137,7 +137,7 @@ fn a_kernel_that_shows_another_table_is_not_written_to() {
     let image = image(folder.path(), &wanted);
     let prepared = prepare(&wanted).unwrap();
     let disk = LoopDisk::attach(&image, &shown).unwrap();
-    let error = make_all(&wanted, &prepared, disk.path(), &|_| {}).unwrap_err();
+    let error = make_all(&wanted, &prepared, disk.path(), &|_| {}, &|| false).unwrap_err();
     assert_eq!(error.exit_code().number(), 7);
     assert!(error.to_string().contains("the kernel shows"), "{error}");
     drop(disk);
@@ -163,4 +163,54 @@ fn parameters_that_are_not_told_are_not_guessed() {
         error.contains("does not tell how to make its swap"),
         "{error}"
     );
+}
+
+#[test]
+fn no_file_system_is_begun_after_an_interrupt() {
+    if !(need_loop() && need("sfdisk") && need("mkfs.ext4")) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let partitions = ["64MiB:ext4", "rest:ext4"];
+    let layout = plan(256 << 20, Bytes::mib(4), LogicalBlock::B512, &partitions);
+    let image = image(folder.path(), &layout);
+    let disk = LoopDisk::attach(&image, &layout).unwrap();
+    let prepared = prepare(&layout).unwrap();
+    let begun = std::cell::Cell::new(0);
+    let say = |_: &str| begun.set(begun.get() + 1);
+    // The signal comes while the first one is made.
+    let error = make_all(&layout, &prepared, disk.path(), &say, &|| begun.get() == 1).unwrap_err();
+    assert_eq!((error.exit_code().number(), begun.get()), (130, 1));
+    assert!(error.to_string().contains("partition 2"), "{error}");
+}
+
+#[test]
+fn partitions_that_another_file_left_behind_are_in_nobodys_way() {
+    if !(need_loop() && need("sfdisk") && need("addpart")) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let layout = plan(256 << 20, Bytes::mib(4), LogicalBlock::B512, &["rest:ext4"]);
+    let image = image(folder.path(), &layout);
+    let run = |tool: &str, words: &[&str]| {
+        let mut command = assert_cmd::Command::new(common::tool(tool).unwrap());
+        let output = command.args(words).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+    let left = run("losetup", &["--find", "--show", image.to_str().unwrap()]);
+    for (number, start) in [("1", "2048"), ("3", "8192")] {
+        run("addpart", &[&left, number, start, "4096"]);
+    }
+    run("losetup", &["--detach", &left]);
+    // The first free device, which is the same one unless another test was quicker.
+    let disk = LoopDisk::attach(&image, &layout).unwrap();
+    let name = disk.path().trim_start_matches("/dev/");
+    let at = format!("/sys/block/{name}/{name}p1/start");
+    let start: u64 = std::fs::read_to_string(at).unwrap().trim().parse().unwrap();
+    let planned = layout.byte_range(&layout.partitions[0]).from.get();
+    assert_eq!(start * 512, planned);
+    let all = std::fs::read_dir(format!("/sys/block/{name}")).unwrap();
+    let partitions = all.filter(|entry| entry.as_ref().unwrap().path().join("partition").exists());
+    assert_eq!(partitions.count(), 1);
 }

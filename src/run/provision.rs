@@ -21,7 +21,7 @@ mod refuse;
 use super::consent::asker;
 use super::intent::intent;
 use super::{interrupt, source, write_file};
-use crate::cli::WizardArgs;
+use crate::cli::{LogForm, WizardArgs};
 use crate::error::{Error, ExitCode};
 use bus::Buses;
 use device::Task;
@@ -31,9 +31,20 @@ use profile::Profile;
 /// Do it.
 ///
 /// # Errors
-/// What is wrong whatever the devices. What goes wrong with one of them is logged, and the exit code is
-/// that of the worst.
+/// What is wrong whatever the devices, where the log is for people. What goes wrong with one of them is
+/// logged, and the exit code is that of the worst.
 pub fn provision(args: &WizardArgs) -> Result<ExitCode, Error> {
+    let log = Log::new(args.log);
+    match all(args, &log) {
+        Err(error) if args.log == LogForm::Json => {
+            log.not_begun(&error);
+            Ok(error.exit_code())
+        }
+        ended => ended,
+    }
+}
+
+fn all(args: &WizardArgs, log: &Log) -> Result<ExitCode, Error> {
     refuse::nonsense(args)?;
     let intent = intent(&args.intent, "wizard")?;
     // Each device is asked about by itself; whether anything is expected at all is known now.
@@ -49,7 +60,6 @@ pub fn provision(args: &WizardArgs) -> Result<ExitCode, Error> {
         write_file::check(path, &inputs)?;
     }
     let interrupted = interrupt::listen()?;
-    let log = Log::new(args.log);
     let buses = Buses::default();
     let task = |name| Task {
         args,
@@ -57,7 +67,7 @@ pub fn provision(args: &WizardArgs) -> Result<ExitCode, Error> {
         intent: &intent,
         profile: profile.as_ref(),
         buses: &buses,
-        log: &log,
+        log,
         interrupted: &interrupted,
     };
     let codes: Vec<ExitCode> = std::thread::scope(|scope| {

@@ -197,20 +197,20 @@ impl Written {
         let Some(tools) = &self.tools else {
             return Ok(String::new());
         };
-        if watch.is_stopped() {
-            return Err(Error::new(
-                ExitCode::Interrupted,
-                format!("{name}: interrupted, the table is written but no file system is made"),
-            )
-            .hint("run the same command again"));
-        }
+        let stop = || watch.is_stopped();
         let made = if self.is_image {
             let disk = mkfs::loop_disk::LoopDisk::attach(Path::new(name), &self.layout)?;
-            mkfs::make_all(&self.layout, tools, disk.path(), watch.say)?
+            mkfs::make_all(&self.layout, tools, disk.path(), watch.say, &stop)?
         } else {
             let path = std::fs::canonicalize(name)
                 .map_err(|error| Error::io(format!("{name}: it went away: {error}")))?;
-            mkfs::make_all(&self.layout, tools, &path.to_string_lossy(), watch.say)?
+            mkfs::make_all(
+                &self.layout,
+                tools,
+                &path.to_string_lossy(),
+                watch.say,
+                &stop,
+            )?
         };
         Ok(made
             .iter()

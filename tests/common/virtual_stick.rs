@@ -52,6 +52,8 @@ impl Stick {
 
 impl Drop for Stick {
     fn drop(&mut self) {
+        // Partitions told to the kernel one by one outlive what is behind the device.
+        let _ = Command::new("partx").args(["-d", &self.device]).output();
         let pid = self.child.id().to_string();
         let _ = Command::new("kill").args(["-s", "TERM", &pid]).status();
         let _ = self.child.wait();

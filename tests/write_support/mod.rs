@@ -91,6 +91,8 @@ impl Loop {
         words.extend(options);
         words.push(&file);
         let device = says("losetup", &words).trim().to_owned();
+        // Partitions of a former file stay behind when nobody removed them.
+        let _ = Command::new("partx").args(["-d", &device]).output();
         Loop { device, folder }
     }
 

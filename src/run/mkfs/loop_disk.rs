@@ -5,6 +5,7 @@
 //! tools of util-linux; root only.
 
 use super::tools::locate;
+use crate::device::sysfs::{Disk, Roots};
 use crate::error::Error;
 use crate::plan::layout::Layout;
 use std::path::{Path, PathBuf};
@@ -39,8 +40,6 @@ pub struct LoopDisk {
     path: String,
     losetup: PathBuf,
     delpart: PathBuf,
-    /// How many partitions were added.
-    partitions: usize,
 }
 
 impl LoopDisk {
@@ -58,12 +57,13 @@ impl LoopDisk {
                 .args(["--find", "--show", "--sector-size", &sector])
                 .arg(image),
         )?;
-        let mut disk = LoopDisk {
+        let disk = LoopDisk {
             path: made,
             losetup,
             delpart,
-            partitions: 0,
         };
+        // Partitions that somebody added outlive the file that was behind the device then.
+        disk.remove_partitions();
         for (index, partition) in layout.partitions.iter().enumerate() {
             let range = layout.byte_range(partition);
             // addpart counts in sectors of 512 bytes, whatever the logical block.
@@ -75,7 +75,6 @@ impl LoopDisk {
                     .arg(in_sectors(range.from.get()))
                     .arg(in_sectors(range.length().get())),
             )?;
-            disk.partitions = index + 1;
         }
         Ok(disk)
     }
@@ -84,16 +83,25 @@ impl LoopDisk {
     pub fn path(&self) -> &str {
         &self.path
     }
+
+    /// Make the kernel forget all partitions of the device, which is nobody else's. What cannot be forgotten
+    /// is in use; whoever adds or makes something there is told so.
+    fn remove_partitions(&self) {
+        let name = self.path.trim_start_matches("/dev/");
+        let Some(disk) = Disk::by_name(&Roots::system(), name) else {
+            return;
+        };
+        for (number, _) in disk.partition_ranges() {
+            let _ = Command::new(&self.delpart)
+                .args([&self.path, &number.to_string()])
+                .output();
+        }
+    }
 }
 
 impl Drop for LoopDisk {
     fn drop(&mut self) {
-        // Added partitions would outlive the file behind them.
-        for number in 1..=self.partitions {
-            let _ = Command::new(&self.delpart)
-                .args([&self.path, &number.to_string()])
-                .status();
-        }
+        self.remove_partitions();
         let _ = Command::new(&self.losetup)
             .args(["--detach", &self.path])
             .status();

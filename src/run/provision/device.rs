@@ -50,7 +50,11 @@ impl Task<'_> {
         }
         match ended {
             Ok(()) | Err(Error::BrokenPipe) => {
-                self.step("done", "done", json!({ "status": 0 }));
+                let what = match self.args.mkfs {
+                    true => "table and file systems are written and verified",
+                    false => "the table is written and verified",
+                };
+                self.step("done", what, json!({ "status": 0 }));
                 ExitCode::Done
             }
             Err(error) => {
@@ -216,7 +220,7 @@ impl Task<'_> {
         self.step(
             "write",
             &format!(
-                "the table is written and verified; what was there is saved in {}; to undo: {}",
+                "what was there is saved in {}; to undo: {}",
                 written.backup.display(),
                 written.undo
             ),

@@ -62,6 +62,12 @@ impl Log {
         });
     }
 
+    /// No device was touched, because of this.
+    pub fn not_begun(&self, error: &Error) {
+        let facts = json!({ "status": error.exit_code().number() });
+        self.put(&self.object(None, "failed", &error.to_string(), facts));
+    }
+
     /// All devices ended, with these codes.
     pub fn all_ended(&self, devices: &[String], codes: &[ExitCode]) {
         let failed: Vec<(&String, u8)> = devices
