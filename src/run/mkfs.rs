@@ -28,6 +28,7 @@ use crate::error::{Error, ExitCode};
 use crate::plan::filesystem::command::{MkfsCommand, mkfs};
 use crate::plan::layout::Layout;
 use crate::table::read::contents;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -145,6 +146,8 @@ fn run(command: &MkfsCommand, program: &Path) -> Result<(), Error> {
         .args(&command.arguments)
         // Nobody answers: a tool that asks gets the end of the file and gives up.
         .stdin(Stdio::null())
+        // Ctrl-C at the terminal reaches this program alone: no file system is left half made.
+        .process_group(0)
         .env("LC_ALL", "C")
         .output()
         .map_err(|error| Error::failed(format!("cannot run {name}: {error}")))?;

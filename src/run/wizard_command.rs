@@ -22,7 +22,7 @@ use crate::cli::{LogForm, WizardArgs, WriteTests};
 use crate::error::{Error, ExitCode};
 use crate::output::report::Report;
 use crate::plan::Layout;
-use crate::plan::intent::Intent;
+use crate::plan::intent::{DiskIdChoice, Intent};
 use crate::wizard::{Ask, Conversation, Depth, End, Given, Next, Terminal};
 use person::Person;
 use std::sync::atomic::AtomicBool;
@@ -134,8 +134,13 @@ impl Run<'_> {
         let report: &Report = talk
             .report()
             .ok_or_else(|| Error::failed("nothing is known of the device yet"))?;
-        let mut opened = source::open(talk.device(), self.args.seed)?;
-        let present = present_id(opened.device(), intent)?;
+        let present = match intent.disk_id {
+            DiskIdChoice::Keep => {
+                let mut opened = source::open(talk.device(), self.args.seed)?;
+                present_id(opened.device(), intent)?
+            }
+            DiskIdChoice::Random | DiskIdChoice::Given(_) => None,
+        };
         arrange(
             &report.device,
             &report.alignment,

@@ -41,6 +41,7 @@ impl Ask for AssumeYes {
 mod tests {
     use super::super::target::stick;
     use super::*;
+    use crate::wizard::Choice;
 
     #[test]
     fn only_the_described_device_is_consented_to() {
@@ -51,6 +52,14 @@ mod tests {
         };
         let mut yes = AssumeYes::new(expected("4C53")).unwrap();
         assert_eq!(yes.consent(&stick()), Consent::Given);
+        let question = |choices| Question {
+            choices,
+            default: 1,
+            ..Question::default()
+        };
+        let two = question(vec![Choice::new("a"), Choice::new("b")]);
+        assert_eq!(yes.choose(&two), Reply::Chosen(1));
+        assert_eq!(yes.choose(&question(Vec::new())), Reply::Quit);
         let mut other = AssumeYes::new(expected("4C54")).unwrap();
         assert!(matches!(other.consent(&stick()), Consent::NotExpected(_)));
     }

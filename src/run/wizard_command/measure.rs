@@ -57,7 +57,7 @@ impl Run<'_> {
         let samples = SamplesFile::new(args.samples.as_deref(), &source::files_of(device))?;
         let tests = match depth {
             Depth::Read => match &self.profile {
-                Some(profile) => return self.from_profile(profile, device),
+                Some(profile) => return self.take_profile(profile, device),
                 None => {
                     let watch = self.watch();
                     return examine_and_keep(device, args.seed, args.time_limit, &samples, watch);
@@ -86,7 +86,7 @@ impl Run<'_> {
     }
 
     /// What a saved report of the same model says, checked when that was asked for.
-    fn from_profile(&self, profile: &Profile, device: &str) -> Result<Examined, Error> {
+    fn take_profile(&self, profile: &Profile, device: &str) -> Result<Examined, Error> {
         let mut opened = source::open(device, self.args.seed)?;
         let mut report = profile.apply(opened.device().facts())?;
         if self.args.verify_profile {

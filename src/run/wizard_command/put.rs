@@ -13,7 +13,7 @@ use crate::run::ground::Ground;
 use crate::run::progress::Watch;
 use crate::run::put::{Job, Ready};
 use crate::run::source::SIMULATED;
-use crate::run::{print, tell};
+use crate::run::{print, target, tell};
 use crate::wizard::{Ask, Conversation, Farewell, Nature, Next, Preview, farewell};
 use std::path::Path;
 
@@ -113,8 +113,12 @@ fn preview(ready: &mut Ready<'_>, layout: &Layout) -> Preview {
         // Nobody typed the option that it is about.
         Err(error) => Err(error.to_string().replace("--mkfs: ", "")),
     };
+    let mut text = change_text::changes(ready.facts(), ready.prepared());
+    if let Some(caution) = target::caution(ready.facts()) {
+        text += &format!("\nwarning: {caution}\n");
+    }
     Preview {
-        text: change_text::changes(ready.facts(), ready.prepared()),
+        text,
         details: ready.preview(),
         format,
     }
