@@ -62,8 +62,12 @@ pub struct Cli {
 pub enum Command {
     /// Scan, lay out and write, step by step: what flashfit does when no command is named
     ///
-    /// At a terminal you are asked at every step, and can go back or leave until you have typed the
-    /// name of the device. With --yes nobody is asked and stdin is not read: options and defaults answer. One line
+    /// At a terminal you are asked at every step. One key answers: the number of an answer, Enter for the one
+    /// that is named behind the question, b to go one step back, q, Esc or Ctrl-C to leave, and letters for
+    /// reasons and details. Nothing is written to a real device before you have typed its name. Nothing is redrawn but the progress of a scan,
+    /// and there are no colours: it works in 80 by 24, over a serial line and with TERM=dumb.
+    ///
+    /// With --yes nobody is asked and stdin is not read: options and defaults answer. One line
     /// for each step goes to stderr, results go to stdout.
     ///
     /// With --yes several devices are done at once; only scans of devices on one USB bus wait for one another,

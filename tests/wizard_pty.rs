@@ -12,11 +12,8 @@ mod write_support;
 
 use common::need;
 use common::program::{flashfit, flowing, image, stick};
-use common::virtual_stick::Stick;
-use pty_support::{CTRL_C, CTRL_D, ENTER, ESCAPE, Session};
-use std::fs::{self, File};
-use std::io::Read;
-use std::path::Path;
+use pty_support::{CTRL_C, CTRL_D, ENTER, ESCAPE, QUESTIONS, Session, TALL, is_untouched, wizard};
+use std::fs;
 use write_support::{backups, checksum, patterned, run};
 
 /// A stick whose erase block shows well; its scan is over at once.
@@ -31,24 +28,6 @@ crossing.erase_block = "400us"
 sigma = "10us"
 "#;
 
-/// So many lines that nothing is cut into pages.
-const TALL: u16 = 500;
-
-/// The questions in their order, as far as they are answered by Enter.
-const QUESTIONS: [&str; 6] = [
-    "How closely shall it be looked at?",
-    "What next?",
-    "What will it be used for?",
-    "Which file system?",
-    "Is this the layout that you want?",
-    "Write this?",
-];
-
-/// Starts the wizard on a device.
-fn wizard(folder: &Path, device: &str) -> Session {
-    Session::start(folder, &["wizard", device], TALL, &[])
-}
-
 /// A simulated stick with this profile, in a folder of its own.
 fn simulated() -> Option<(tempfile::TempDir, String)> {
     if !need("setsid") {
@@ -57,13 +36,6 @@ fn simulated() -> Option<(tempfile::TempDir, String)> {
     let folder = tempfile::tempdir().unwrap();
     let name = stick(folder.path(), "stick", STICK);
     Some((folder, name))
-}
-
-/// Whether anything was written: then there is a backup.
-fn is_untouched(folder: &Path) -> bool {
-    !backups(folder)
-        .iter()
-        .any(|file| !file.ends_with(".report.json"))
 }
 
 #[test]
@@ -377,6 +349,62 @@ fn a_device_that_vanishes_during_the_scan_ends_it_with_what_is_known() {
 }
 
 #[test]
+fn of_several_devices_one_is_picked_and_the_others_are_told() {
+    let Some((folder, name)) = simulated() else {
+        return;
+    };
+    let words = ["wizard", "sim:no-such-stick", &name, "sim:corsair-voyager"];
+    let mut session = Session::start(folder.path(), &words, TALL, &[]);
+    session
+        .answer("Which device?", "o")
+        .expect("not to be scanned");
+    session.expect("Which device?").expect("] ");
+    let number = session.number_of("Corsair Voyager 3.0");
+    session.press(&number);
+    session.answer(QUESTIONS[0], "b");
+    session.answer("Which device?", CTRL_C);
+    session.end().with(130);
+}
+
+#[test]
+fn a_saved_report_of_the_model_stands_in_for_the_scan() {
+    let Some((folder, name)) = simulated() else {
+        return;
+    };
+    let report = folder.path().join("model.json").display().to_string();
+    assert_eq!(
+        flashfit(&["scan", &name, "--report", &report]).code,
+        Some(0)
+    );
+    let words = ["wizard", &name, "--profile", &report, "--verify-profile"];
+    let mut session = Session::start(folder.path(), &words, TALL, &[]);
+    session.expect("this device was not measured");
+    session.answer(QUESTIONS[1], "3");
+    session.end().with(0);
+}
+
+#[test]
+fn what_must_be_measured_and_cannot_be_ends_it() {
+    if !need("setsid") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let flat = STICK.replace("crossing.erase_block = \"400us\"", "");
+    let name = stick(folder.path(), "stick", &flat);
+    let words = [
+        "wizard",
+        &name,
+        "--require-measured",
+        "--write-tests",
+        "none",
+    ];
+    let shown = Session::start(folder.path(), &words, TALL, &[])
+        .end()
+        .with(3);
+    assert!(shown.contains("--require-measured was given"), "{shown}");
+}
+
+#[test]
 fn a_device_that_is_not_there_is_told_and_ends_it() {
     let Some((folder, _)) = simulated() else {
         return;
@@ -443,85 +471,6 @@ fn an_image_that_is_too_small_is_told_so() {
     assert_eq!(fs::metadata(&device).unwrap().len(), 4096);
 }
 
-/// A stick of the kernel, whose scan takes some seconds: a crossing costs more than the machine
-/// scatters.
-const REAL: &str = r#"
-capacity = "1000MiB"
-[flash]
-erase_block = "4MiB"
-[read]
-base = "1ms"
-crossing.erase_block = "2ms"
-[write]
-base = "2ms"
-"#;
-
-/// Such a stick, and a folder for what is kept.
-fn real() -> Option<(tempfile::TempDir, Stick)> {
-    let stick = Stick::writable(REAL)?;
-    need("setsid").then(|| (tempfile::tempdir().unwrap(), stick))
-}
-
-#[test]
-fn a_stick_of_the_kernel_gets_its_table_and_its_file_system() {
-    if !need("mkfs.ext4") {
-        return;
-    }
-    let Some((folder, stick)) = real() else {
-        return;
-    };
-    let device = stick.device.as_str();
-    let words = ["wizard", device, "--fs", "ext4"];
-    let mut session = Session::start(folder.path(), &words, TALL, &[]);
-    // What the scan told is another test's affair: on a busy machine it may be nothing.
-    session.answer(QUESTIONS[0], ENTER);
-    session.answer("What next?", ENTER);
-    session.answer("Is this the layout that you want?", ENTER);
-    session.answer("Write this?", ENTER);
-    let name = device.rsplit('/').next().unwrap();
-    session.expect("type its name").press(&format!("{name}\r"));
-    session.expect("written and verified");
-    let shown = session.end().with(0);
-    assert!(shown.contains("partition 1: "), "{shown}");
-    assert!(shown.contains("put it in again"), "{shown}");
-    let report = backups(folder.path())
-        .into_iter()
-        .find(|file| file.ends_with(".report.json"))
-        .unwrap();
-    let check = flashfit(&["check", device, "--report", &report]);
-    assert_eq!(check.code, Some(0), "{}", check.stdout);
-}
-
-#[test]
-fn ctrl_c_during_the_write_puts_back_what_was_there() {
-    // A GPT is some seventy sectors: the write takes seconds.
-    let slow = REAL.replace("base = \"2ms\"", "base = \"40ms\"");
-    let Some(stick) = Stick::writable(&slow) else {
-        return;
-    };
-    if !need("setsid") {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let device = stick.device.as_str();
-    let before = start_of(device);
-    let words = ["wizard", device, "--fs", "ext4", "--table", "gpt"];
-    let mut session = Session::start(folder.path(), &words, TALL, &[]);
-    session.answer(QUESTIONS[0], ENTER);
-    session.answer("What next?", ENTER);
-    session.answer("Is this the layout that you want?", ENTER);
-    session.expect("Write this?").expect("] ");
-    let only = session.number_of("write the table only");
-    session.press(&only);
-    let name = device.rsplit('/').next().unwrap();
-    session.expect("type its name").press(&format!("{name}\r"));
-    session.expect("writing, and reading back").press(CTRL_C);
-    let shown = session.end().with(130);
-    assert!(start_of(device) == before, "{shown}");
-    // What was there is kept all the same.
-    assert!(!is_untouched(folder.path()));
-}
-
 #[test]
 fn a_power_cut_during_the_write_names_the_way_back() {
     if !need("setsid") {
@@ -543,69 +492,4 @@ fn a_power_cut_during_the_write_names_the_way_back() {
         "{shown}"
     );
     assert!(!is_untouched(folder.path()));
-}
-
-#[test]
-fn ctrl_c_during_a_scan_ends_it_with_what_is_known() {
-    let Some((folder, stick)) = real() else {
-        return;
-    };
-    let mut session = wizard(folder.path(), &stick.device);
-    session.answer(QUESTIONS[0], ENTER);
-    session.expect("boundaries").press(CTRL_C);
-    let shown = session.end().with(130);
-    assert!(shown.contains("interrupted while"), "{shown}");
-    assert!(is_untouched(folder.path()));
-}
-
-/// The first megabytes of a device; the whole of it takes minutes.
-fn start_of(device: &str) -> Vec<u8> {
-    let mut start = vec![0; 8 << 20];
-    File::open(device).unwrap().read_exact(&mut start).unwrap();
-    start
-}
-
-#[test]
-fn ctrl_c_during_write_tests_puts_everything_back() {
-    let Some((folder, stick)) = real() else {
-        return;
-    };
-    let device = stick.device.clone();
-    let before = start_of(&device);
-    let mut session = wizard(folder.path(), &device);
-    session.answer(QUESTIONS[0], "2");
-    let name = device.rsplit('/').next().unwrap();
-    session.expect("type its name").press(&format!("{name}\r"));
-    // The first stage writes already.
-    session.expect("1/10 size").press(CTRL_C);
-    session.end().with(130);
-    assert!(start_of(&device) == before);
-    assert!(is_untouched(folder.path()), "{:?}", backups(folder.path()));
-}
-
-#[test]
-fn a_stick_that_is_pulled_before_the_write_is_told_and_the_terminal_is_left_sane() {
-    let Some((folder, stick)) = real() else {
-        return;
-    };
-    let device = stick.device.clone();
-    let words = ["wizard", &device, "--fs", "ext4"];
-    let mut session = Session::start(folder.path(), &words, TALL, &[]);
-    session.answer(QUESTIONS[0], ENTER);
-    session.answer("What next?", ENTER);
-    session.answer("Is this the layout that you want?", ENTER);
-    session.expect("Write this?").expect("] ");
-    let only = session.number_of("write the table only");
-    session.press(&only);
-    let name = device.rsplit('/').next().unwrap();
-    session.expect("type its name").expect("): ");
-    drop(stick);
-    session.press(&format!("{name}\r"));
-    let ended = session.end();
-    assert!(
-        matches!(ended.code, Some(4 | 6)),
-        "{:?}: {}",
-        ended.code,
-        ended.shown
-    );
 }

@@ -143,16 +143,17 @@ fn line(now: &scan::Progress, began: Duration, limit: Duration) -> String {
     } else {
         format!(", {} KiB written", now.cost.bytes_written.get() / 1024)
     };
+    // What matters most stands in front: a narrow terminal cuts the end off.
     format!(
-        "{}/{} {}{separator}{}; {} KiB read{written}, {:.1} s of at most {} s, about {:.0} s left",
+        "{}/{} {}{separator}{}; about {:.0} s left; {} KiB read{written}, {:.1} s of at most {} s",
         now.number,
         now.of,
         now.stage,
         now.standing,
+        left(now, began, limit),
         now.cost.bytes_read.get() / 1024,
         now.cost.device_time.as_secs_f64(),
-        limit.as_secs_f64(),
-        left(now, began, limit)
+        limit.as_secs_f64()
     )
 }
 
@@ -193,7 +194,7 @@ mod tests {
         let text = line(&now, Duration::from_millis(1500), Duration::from_secs(300));
         assert_eq!(
             text,
-            "2/3 noise; 64 KiB read, 4 KiB written, 1.5 s of at most 300 s, about 4 s left"
+            "2/3 noise; about 4 s left; 64 KiB read, 4 KiB written, 1.5 s of at most 300 s"
         );
         // Never more than the limit allows.
         let left = left(&now, Duration::ZERO, Duration::from_secs(2));

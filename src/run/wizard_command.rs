@@ -18,7 +18,7 @@ use super::intent::intent;
 use super::progress::Watch;
 use super::provision::profile::Profile;
 use super::{backup_file, consent, interrupt, source, tell, write_file};
-use crate::cli::{LogForm, WizardArgs, WriteTests};
+use crate::cli::{WizardArgs, WriteTests};
 use crate::error::{Error, ExitCode};
 use crate::output::report::Report;
 use crate::plan::Layout;
@@ -40,12 +40,6 @@ pub fn wizard(args: &WizardArgs) -> Result<ExitCode, Error> {
             "unattended: flashfit wizard DEVICE --yes and --expect SERIAL or --expect-size SIZE; \
                  what else there is: flashfit --help",
         ));
-    }
-    if args.log != LogForm::Text {
-        return Err(
-            Error::usage("--log is for --yes: at a terminal you see each step")
-                .hint("leave it out"),
-        );
     }
     let intent = intent(&args.intent, "wizard")?;
     let inputs: Vec<_> = args

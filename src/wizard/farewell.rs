@@ -32,8 +32,13 @@ pub fn farewell(said: &Farewell<'_>) -> String {
             .iter()
             .any(|it| it.filesystem != FileSystem::None)
     };
+    let is_image = said.nature == Nature::Image;
     if said.formatted {
-        text += "  Take it out and put it in again; then it can be used.\n";
+        text += if is_image {
+            "  The image is ready to be copied to a stick of the same size.\n"
+        } else {
+            "  Take it out and put it in again; then it can be used.\n"
+        };
     } else if wants_one(said.layout) {
         text += "  Make the file systems with the commands above, exactly as they stand there:\n  \
                  other options would put the data off the grid.\n";
@@ -48,8 +53,9 @@ pub fn farewell(said: &Farewell<'_>) -> String {
         }
     }
     if let Some(report) = said.report {
+        let sudo = if is_image { "" } else { "sudo " };
         text += &format!(
-            "  The report is kept in {report}\n  Check the device with it at any time:\n    sudo flashfit check {} --report {report}\n",
+            "  The report is kept in {report}\n  Check what is on it with that at any time:\n    {sudo}flashfit check {} --report {report}\n",
             said.device
         );
     }
@@ -81,6 +87,7 @@ mod tests {
             "{text}"
         );
         assert!(said(true, Nature::Disk).contains("put it in again"));
+        assert!(said(true, Nature::Image).contains("The image is ready"));
         assert!(said(false, Nature::Simulated).contains("is gone now"));
     }
 }

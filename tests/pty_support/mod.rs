@@ -6,6 +6,7 @@
 // Each test program uses its part of this.
 #![allow(dead_code, clippy::unwrap_used)]
 
+use crate::write_support::backups;
 use nix::fcntl::OFlag;
 use nix::pty::{grantpt, posix_openpt, ptsname_r, unlockpt};
 use nix::sys::termios::{Termios, tcgetattr};
@@ -27,6 +28,31 @@ pub const ENTER: &str = "\r";
 pub const ESCAPE: &str = "\u{1b}";
 pub const CTRL_C: &str = "\u{3}";
 pub const CTRL_D: &str = "\u{4}";
+
+/// So many lines that nothing is cut into pages.
+pub const TALL: u16 = 500;
+
+/// The questions in their order, as far as they are answered by Enter.
+pub const QUESTIONS: [&str; 6] = [
+    "How closely shall it be looked at?",
+    "What next?",
+    "What will it be used for?",
+    "Which file system?",
+    "Is this the layout that you want?",
+    "Write this?",
+];
+
+/// Starts the wizard on a device.
+pub fn wizard(folder: &Path, device: &str) -> Session {
+    Session::start(folder, &["wizard", device], TALL, &[])
+}
+
+/// Whether anything was written: then there is a backup.
+pub fn is_untouched(folder: &Path) -> bool {
+    !backups(folder)
+        .iter()
+        .any(|file| !file.ends_with(".report.json"))
+}
 
 /// What is shown so far; grows.
 #[derive(Default)]
