@@ -95,6 +95,50 @@ fn a_virtual_stick_is_provisioned_twice_with_equal_results() {
 }
 
 #[test]
+fn two_sticks_that_share_a_bus_are_timed_in_turn() {
+    let (Some(one), Some(other)) = (Stick::writable(PROFILE), Stick::writable(PROFILE)) else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let names = [one.device.as_str(), other.device.as_str()];
+    let mut words = vec!["wizard", names[0], names[1], "--yes", "--expect-size", SIZE];
+    words.extend(["--log", "json", "--json"]);
+    let ended = run(folder.path(), &words);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let log: Vec<Value> = ended
+        .stderr
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let at = |step: &str, name: &str| {
+        log.iter()
+            .position(|line| line["step"] == step && line["device"] == name)
+    };
+    // Whichever came second said that it waits. (The first may wait too, to write.)
+    let second = names
+        .into_iter()
+        .find(|name| at("wait", name).is_some_and(|wait| Some(wait) < at("scan", name)))
+        .unwrap_or_else(|| panic!("{log:?}"));
+    let first = if second == names[0] {
+        names[1]
+    } else {
+        names[0]
+    };
+    assert!(at("geometry", first) < at("scan", second), "{log:?}");
+    let wait = &log[at("wait", second).unwrap()];
+    assert_eq!(wait["bus"], "virtual");
+    for line in ended.stdout.lines() {
+        let report: Value = serde_json::from_str(line).unwrap();
+        assert_eq!(
+            report["geometry"]["erase_block"]["bytes"],
+            8 << 20,
+            "{report}"
+        );
+    }
+    assert_eq!(ended.stdout.lines().count(), 2);
+}
+
+#[test]
 fn a_signal_ends_it_and_the_device_is_as_it_was() {
     for signal in ["TERM", "HUP"] {
         let Some(stick) = Stick::writable(PROFILE) else {

@@ -122,17 +122,21 @@ fn transport(disk: &Disk) -> Transport {
     }
 }
 
-/// The USB bus that a disk hangs on, by the kernel's name of its root hub (`usb1`); the disks of one bus
-/// share its time. `None` for a disk that hangs on none.
-pub fn usb_bus(disk: &Disk) -> Option<String> {
+/// What a disk shares its time with others on: its USB bus, by the kernel's name of the root hub
+/// (`usb1`), or `virtual` for the disks without hardware of their own (loop devices), which share the
+/// processor. `None` for a disk with wires of its own.
+pub fn shared_bus(disk: &Disk) -> Option<String> {
     let components = disk.directory.iter().filter_map(|part| part.to_str());
-    components
-        .skip_while(|part| *part != "devices")
-        .find(|part| {
-            part.strip_prefix("usb")
-                .is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
-        })
-        .map(str::to_owned)
+    let mut below = components.skip_while(|part| *part != "devices").skip(1);
+    let first = below.next()?;
+    if first == "virtual" {
+        return Some(first.to_owned());
+    }
+    let is_bus = |part: &&str| {
+        part.strip_prefix("usb")
+            .is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+    };
+    below.find(is_bus).map(str::to_owned)
 }
 
 /// The nearest directory above that is a USB device (an interface has no `idVendor`).
@@ -240,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn disks_of_one_usb_bus_are_known_by_its_root_hub() {
+    fn disks_of_one_bus_are_known_by_its_root_hub() {
         let tree = Tree::new();
         for (n, (device, bus)) in [
             ("pci0000:00/0000:00:14.0/usb1/1-2/1-2:1.0/host4/target4:0:0/4:0:0:0", Some("usb1")),
@@ -253,8 +257,10 @@ mod tests {
         {
             let name = format!("sd{n}");
             tree.disk(device, &name, &format!("8:{n}"), 2048);
-            assert_eq!(usb_bus(&tree.get(&name)).as_deref(), bus, "{device}");
+            assert_eq!(shared_bus(&tree.get(&name)).as_deref(), bus, "{device}");
         }
+        tree.virtual_disk("loop0", "7:0", 2048);
+        assert_eq!(shared_bus(&tree.get("loop0")).as_deref(), Some("virtual"));
     }
 
     #[test]

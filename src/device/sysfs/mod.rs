@@ -14,7 +14,7 @@ mod ssr;
 mod usage;
 
 pub use card::{Card, CardKind, Csd};
-pub use identity::{Identity, identity, usb_bus};
+pub use identity::{Identity, identity, shared_bus};
 pub use list::{
     Candidate, Note, Refusal, Verdict, Virtual, by_id_names, by_path_names, list, twins,
 };

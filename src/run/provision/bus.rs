@@ -1,6 +1,6 @@
 //! Who may be timed, when others hang on the same bus: one at a time, and nobody writes meanwhile.
 
-use crate::device::sysfs::{Disk, usb_bus};
+use crate::device::sysfs::{Disk, shared_bus};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -10,8 +10,8 @@ pub struct Buses {
     by_name: Mutex<BTreeMap<String, Bus>>,
 }
 
-/// One bus, shared by all devices on it. What is no USB device has one for itself: a simulated stick
-/// keeps its own clock, and the slots of the kernel's own card readers have separate wires.
+/// One bus, shared by all devices on it. A simulated stick, which keeps its own clock, and a card in one of
+/// the kernel's own readers, which have separate wires, have one for themselves.
 #[derive(Clone, Default)]
 pub struct Bus {
     name: String,
@@ -31,7 +31,7 @@ pub struct Writing<'a>(
 impl Buses {
     /// The bus of a device.
     pub fn of(&self, disk: Option<&Disk>) -> Bus {
-        disk.and_then(usb_bus)
+        disk.and_then(shared_bus)
             .map_or_else(Bus::default, |name| self.named(&name))
     }
 

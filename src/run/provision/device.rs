@@ -20,7 +20,7 @@ use crate::run::put::{Job, Ready};
 use crate::run::samples_file::SamplesFile;
 use crate::run::target::{self, Looked};
 use crate::run::write_tests::{How, Tests, examine};
-use crate::run::{print, source, write_file};
+use crate::run::{source, write_file};
 use crate::topology::Facts;
 use crate::units::Bytes;
 use crate::wizard::Ask;
@@ -45,7 +45,7 @@ impl Task<'_> {
         let mut report = None;
         let mut ended = self.steps(&mut report);
         if let (true, Some(report)) = (self.args.json, &report) {
-            let told = print(self.json(report).as_bytes());
+            let told = self.log.result(&self.json(report));
             ended = ended.and(told);
         }
         match ended {
@@ -241,7 +241,7 @@ impl Task<'_> {
         let told = if args.json {
             Ok(())
         } else {
-            print(text.as_bytes())
+            self.log.result(&text)
         };
         made?;
         told
@@ -267,8 +267,7 @@ impl Task<'_> {
     }
 
     fn wait(&self, bus: &str) {
-        let text =
-            format!("for its turn: another device on the bus {bus} is being timed or written");
+        let text = format!("another device on the bus {bus} is being timed or written");
         self.step("wait", &text, json!({ "bus": bus }));
     }
 

@@ -3,7 +3,7 @@
 use crate::cli::LogForm;
 use crate::error::{Error, ExitCode};
 use crate::run::progress::Lines;
-use crate::run::tell;
+use crate::run::{print, tell};
 use indicatif::{MultiProgress, ProgressDrawTarget};
 use serde_json::{Map, Value, json};
 use std::io::IsTerminal;
@@ -41,6 +41,14 @@ impl Log {
     /// Where the progress lines of the devices go.
     pub fn lines(&self) -> &Lines {
         &self.lines
+    }
+
+    /// A result, on stdout, where it meets the progress lines when both are on one terminal.
+    ///
+    /// # Errors
+    /// As with every result.
+    pub fn result(&self, text: &str) -> Result<(), Error> {
+        self.bars.suspend(|| print(text.as_bytes()))
     }
 
     /// A step of a device. `facts` is an object for programs.
