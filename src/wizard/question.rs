@@ -9,8 +9,8 @@ use std::fmt::Write;
 const BACK: char = 'b';
 const QUIT: char = 'q';
 
-/// The right margin: a plain console has 80 columns, and some wrap when the last is filled.
-const WIDTH: usize = 79;
+/// The right margin: that of a plain console, and of the report, whose lines stay as they are.
+const WIDTH: usize = 80;
 
 /// A question with fixed answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
