@@ -1,7 +1,5 @@
 //! Words, numbers and lines of the report for people.
 
-use crate::units::Bytes;
-
 /// The right margin.
 const WIDTH: usize = 80;
 
@@ -116,38 +114,6 @@ pub(super) fn ascii(text: &str) -> String {
         .collect()
 }
 
-/// A size as it is printed on the case, and exactly: `16.0 GB (16012804096 bytes)`.
-pub(super) fn amount(size: Bytes) -> String {
-    const UNITS: [(u64, &str); 4] = [
-        (1_000_000_000_000, "TB"),
-        (1_000_000_000, "GB"),
-        (1_000_000, "MB"),
-        (1_000, "kB"),
-    ];
-    let exact = format!("{} bytes", size.get());
-    match UNITS.into_iter().find(|(unit, _)| size.get() >= *unit) {
-        None => exact,
-        Some((unit, name)) => {
-            let tenths = size.get() / (unit / 10);
-            format!("{}.{} {name} ({exact})", tenths / 10, tenths % 10)
-        }
-    }
-}
-
-/// `1 read`, `2 reads`.
-pub(super) fn times(count: u64, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
-}
-
-/// A time in the unit that suits it, three digits or so.
-pub(super) fn short_time(micros: f64) -> String {
-    match micros.abs() {
-        m if m >= 10_000.0 => format!("{:.1} ms", micros / 1000.0),
-        m if m >= 100.0 => format!("{micros:.0} us"),
-        _ => format!("{micros:.1} us"),
-    }
-}
-
 /// `text` as one word of a POSIX shell.
 pub(super) fn shell_word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:=,@%#~".contains(c);
@@ -195,27 +161,9 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_printed_as_on_the_case_and_exactly() {
-        assert_eq!(amount(Bytes(16_012_804_096)), "16.0 GB (16012804096 bytes)");
-        assert_eq!(amount(Bytes(999)), "999 bytes");
-        assert_eq!(
-            amount(Bytes(u64::MAX)),
-            "18446744.0 TB (18446744073709551615 bytes)"
-        );
-    }
-
-    #[test]
     fn a_name_is_one_word_of_the_shell() {
         assert_eq!(shell_word("sim:x#7"), "sim:x#7");
         assert_eq!(shell_word("my stick's.json"), r"'my stick'\''s.json'");
         assert_eq!(shell_word("#1"), "'#1'");
-    }
-
-    #[test]
-    fn times_have_about_three_digits() {
-        assert_eq!(short_time(3.25), "3.2 us");
-        assert_eq!(short_time(251.7), "252 us");
-        assert_eq!(short_time(12_345.0), "12.3 ms");
-        assert_eq!(short_time(-0.31), "-0.3 us");
     }
 }
