@@ -129,7 +129,6 @@ fn a_page_that_cannot_be_written_is_refused_before_the_scan() {
             "name another file after --html",
             1,
         ),
-        (vec!["--html", ""], "the name after --html is empty", 2),
         (
             vec!["--html", &one, "--report", &one],
             "--report and --html name the same file",

@@ -39,7 +39,7 @@ const EXAMPLES: [(&str, &str); 10] = [
         "sudo flashfit scan /dev/sdX --html stick.html",
     ),
     (
-        "See what a write would do, then do it:",
+        "See what a write would do; without --dry-run it is done:",
         "sudo flashfit write /dev/sdX --report stick.json --fs exfat --dry-run",
     ),
     (
