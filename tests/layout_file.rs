@@ -52,6 +52,21 @@ fn a_layout_file_is_checked_number_by_number() {
         ("/alignment/bytes", (6 * MIB).into(), "units"),
         ("/alignment/phase_bytes", (4 * MIB).into(), "phase_bytes"),
         ("/alignment/size_unit_bytes", 0.into(), "units"),
+        (
+            "/alignment/erase_block_bytes",
+            0.into(),
+            "erase_block_bytes",
+        ),
+        (
+            "/alignment/erase_block_bytes",
+            1000.into(),
+            "whole number of sectors",
+        ),
+        (
+            "/alignment/fallback",
+            true.into(),
+            "rests on no erase block",
+        ),
         ("/first_usable_lba", 0.into(), "usable"),
         ("/last_usable_lba", u64::MAX.into(), "usable"),
         ("/partitions", none, "no partitions"),

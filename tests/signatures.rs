@@ -5,6 +5,8 @@
 #![allow(clippy::unwrap_used)]
 
 mod common;
+#[path = "signatures/foreign.rs"]
+mod foreign;
 
 use common::need;
 use flashfit::device::image;

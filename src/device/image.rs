@@ -154,27 +154,7 @@ pub fn open_writable(path: &Path, block: LogicalBlock) -> Result<WritableImage, 
     Ok(WritableImage { inner, _lock: lock })
 }
 
-impl ReadDevice for WritableImage {
-    fn facts(&self) -> &Facts {
-        self.inner.facts()
-    }
-
-    fn capacity(&self) -> Bytes {
-        self.inner.capacity()
-    }
-
-    fn read(&mut self, at: Bytes, into: &mut [u8]) -> Result<Duration, AccessError> {
-        self.inner.read(at, into)
-    }
-
-    fn wait(&mut self, time: Duration) {
-        self.inner.wait(time);
-    }
-
-    fn clock(&self) -> Duration {
-        self.inner.clock()
-    }
-}
+reads_through_inner!(WritableImage);
 
 impl Device for WritableImage {
     fn write(&mut self, at: Bytes, data: &[u8]) -> Result<Duration, AccessError> {

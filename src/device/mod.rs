@@ -10,6 +10,38 @@
 //! simulated stick runs in virtual time. Reading and writing are two traits: a function that takes
 //! a [`ReadDevice`] cannot destroy anything.
 
+/// Implement [`ReadDevice`] for a type that adds rights or duties to the device in its field
+/// `inner`, and reads as that does. Before the modules, since they use it.
+macro_rules! reads_through_inner {
+    ($outer:ty) => {
+        impl crate::device::ReadDevice for $outer {
+            fn facts(&self) -> &crate::topology::Facts {
+                self.inner.facts()
+            }
+
+            fn capacity(&self) -> crate::units::Bytes {
+                self.inner.capacity()
+            }
+
+            fn read(
+                &mut self,
+                at: crate::units::Bytes,
+                into: &mut [u8],
+            ) -> Result<std::time::Duration, crate::device::AccessError> {
+                self.inner.read(at, into)
+            }
+
+            fn wait(&mut self, time: std::time::Duration) {
+                self.inner.wait(time);
+            }
+
+            fn clock(&self) -> std::time::Duration {
+                self.inner.clock()
+            }
+        }
+    };
+}
+
 pub mod block;
 pub mod image;
 pub mod journal;

@@ -5,7 +5,6 @@ use super::{ioctl, timed};
 use crate::device::open_error::OpenError;
 use crate::device::sysfs::{self, Roots, Use, Virtual};
 use crate::device::{AccessError, Device, ReadDevice, check_access};
-use crate::topology::Facts;
 use crate::units::{ByteRange, Bytes};
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
@@ -186,27 +185,7 @@ impl ExclusiveDevice {
     }
 }
 
-impl ReadDevice for ExclusiveDevice {
-    fn facts(&self) -> &Facts {
-        self.inner.facts()
-    }
-
-    fn capacity(&self) -> Bytes {
-        self.inner.capacity()
-    }
-
-    fn read(&mut self, at: Bytes, into: &mut [u8]) -> Result<Duration, AccessError> {
-        self.inner.read(at, into)
-    }
-
-    fn wait(&mut self, time: Duration) {
-        self.inner.wait(time);
-    }
-
-    fn clock(&self) -> Duration {
-        self.inner.clock()
-    }
-}
+reads_through_inner!(ExclusiveDevice);
 
 impl Device for ExclusiveDevice {
     fn write(&mut self, at: Bytes, data: &[u8]) -> Result<Duration, AccessError> {

@@ -1,8 +1,7 @@
 //! A device whose contents survive being written to: every place is saved before its first write.
 
 use crate::device::journal::{Journal, LONGEST_ENTRY, PutBack, PutBackError};
-use crate::device::{AccessError, AlignedBuffer, Device, ReadDevice};
-use crate::topology::Facts;
+use crate::device::{AccessError, AlignedBuffer, Device};
 use crate::units::{ByteRange, Bytes};
 use std::time::Duration;
 
@@ -144,27 +143,7 @@ fn insert(ranges: &mut Vec<ByteRange>, new: ByteRange) {
     }
 }
 
-impl ReadDevice for Preserving<'_> {
-    fn facts(&self) -> &Facts {
-        self.inner.facts()
-    }
-
-    fn capacity(&self) -> Bytes {
-        self.inner.capacity()
-    }
-
-    fn read(&mut self, at: Bytes, into: &mut [u8]) -> Result<Duration, AccessError> {
-        self.inner.read(at, into)
-    }
-
-    fn wait(&mut self, time: Duration) {
-        self.inner.wait(time);
-    }
-
-    fn clock(&self) -> Duration {
-        self.inner.clock()
-    }
-}
+reads_through_inner!(Preserving<'_>);
 
 impl Device for Preserving<'_> {
     fn write(&mut self, at: Bytes, data: &[u8]) -> Result<Duration, AccessError> {

@@ -102,11 +102,57 @@ const LOOKED_INTO: usize = 128;
 /// # Errors
 /// The first read that fails.
 pub fn contents(device: &mut dyn ReadDevice) -> Result<Contents, AccessError> {
-    let block = device.logical_block();
-    let capacity = device.capacity();
     let head = window::read(device, Bytes::ZERO, HEAD)?;
-    let filesystem = FileSystemFound::identify(&head);
-    let sector_zero = sector_zero(&head);
+    let Tables {
+        sector_zero,
+        gpts,
+        table,
+        mut partitions,
+        broken_chain,
+    } = tables(device, &head)?;
+    for partition in partitions.iter_mut().take(LOOKED_INTO) {
+        look_into(device, partition)?;
+    }
+    let capacity = device.capacity();
+    let whole = ByteRange {
+        from: Bytes::ZERO,
+        to: capacity,
+    };
+    Ok(Contents {
+        capacity,
+        logical_block: device.logical_block(),
+        table,
+        sector_zero,
+        gpts,
+        filesystem: FileSystemFound::identify(&head),
+        partitions,
+        broken_chain,
+        signatures: signatures(device, &[whole])?,
+    })
+}
+
+/// Where the partitions of the table lie, without a look into them; none without a table.
+///
+/// # Errors
+/// The first read that fails.
+pub fn partition_ranges(device: &mut dyn ReadDevice) -> Result<Vec<ByteRange>, AccessError> {
+    let head = window::read(device, Bytes::ZERO, HEAD)?;
+    let found = tables(device, &head)?;
+    Ok(found.partitions.iter().map(|found| found.range).collect())
+}
+
+/// What the tables of a device say.
+struct Tables {
+    sector_zero: SectorZero,
+    gpts: Vec<Gpt>,
+    table: Option<TableFound>,
+    partitions: Vec<PartitionFound>,
+    broken_chain: bool,
+}
+
+fn tables(device: &mut dyn ReadDevice, head: &[u8]) -> Result<Tables, AccessError> {
+    let block = device.logical_block();
+    let sector_zero = sector_zero(head);
     let mut gpts = Vec::new();
     for sector in [block, other(block)] {
         gpts.extend(copies::gpt(device, sector)?);
@@ -135,23 +181,12 @@ pub fn contents(device: &mut dyn ReadDevice) -> Result<Contents, AccessError> {
                 }
             }),
     };
-    for partition in partitions.iter_mut().take(LOOKED_INTO) {
-        look_into(device, partition)?;
-    }
-    let whole = ByteRange {
-        from: Bytes::ZERO,
-        to: capacity,
-    };
-    Ok(Contents {
-        capacity,
-        logical_block: block,
-        table,
+    Ok(Tables {
         sector_zero,
         gpts,
-        filesystem,
+        table,
         partitions,
         broken_chain,
-        signatures: signatures(device, &[whole])?,
     })
 }
 

@@ -5,7 +5,9 @@
 //! firmware prefers the old backup table in the last sector, an installer refuses a stick that
 //! claims blocks of 2048 bytes.
 
+mod controllers;
 mod fixed;
+mod foreign;
 mod from_the_end;
 mod probe;
 mod tables;
@@ -79,6 +81,7 @@ pub fn signatures(
         tables::probe(&mut probe)?;
         fixed::probe(&mut probe)?;
         from_the_end::probe(&mut probe)?;
+        controllers::probe(&mut probe)?;
         let mut here = probe.found();
         here.sort_by_key(|signature| (signature.at, signature.name));
         for signature in here {

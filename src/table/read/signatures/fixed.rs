@@ -4,19 +4,25 @@ use super::super::bytes::{stands, u32_le, u64_le};
 use super::super::ext::{Ext, SUPERBLOCK_AT};
 use super::super::fat::Fat;
 use super::SignatureKind::{self, Encrypted, FileSystem, Raid, Swap, Volume};
+use super::foreign;
 use super::probe::Probe;
 use crate::device::AccessError;
 use crate::units::Bytes;
 
 /// A mark that its bytes alone prove.
-struct Fixed {
+pub(super) struct Fixed {
+    pub(super) name: &'static str,
+    pub(super) kind: SignatureKind,
+    pub(super) at: u64,
+    pub(super) magic: &'static [u8],
+}
+
+pub(super) const fn fixed(
     name: &'static str,
     kind: SignatureKind,
     at: u64,
     magic: &'static [u8],
-}
-
-const fn fixed(name: &'static str, kind: SignatureKind, at: u64, magic: &'static [u8]) -> Fixed {
+) -> Fixed {
     Fixed {
         name,
         kind,
@@ -153,7 +159,7 @@ pub(super) const MD_MAGIC: u32 = 0xa92b_4efc;
 const PAGES: [u64; 5] = [4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10];
 
 pub(super) fn probe(probe: &mut Probe<'_>) -> Result<(), AccessError> {
-    for mark in FIXED {
+    for mark in FIXED.iter().chain(foreign::FIXED) {
         let length = mark.magic.len();
         if probe.bytes(Bytes(mark.at), Bytes(length as u64))? == mark.magic {
             probe.note_magic(mark.name, mark.kind, Bytes(mark.at), length);
@@ -164,6 +170,7 @@ pub(super) fn probe(probe: &mut Probe<'_>) -> Result<(), AccessError> {
     swap(probe)?;
     lvm(probe)?;
     md(probe)?;
+    foreign::probe(probe)?;
     optical(probe)
 }
 
@@ -214,7 +221,7 @@ fn swap(probe: &mut Probe<'_>) -> Result<(), AccessError> {
         let magic = probe.bytes(at, Bytes(10))?;
         let name = match magic.as_slice() {
             b"SWAPSPACE2" | b"SWAP-SPACE" => "swap",
-            b"S1SUSPEND\0" | b"S2SUSPEND\0" => "hibernated system",
+            b"S1SUSPEND\0" | b"S2SUSPEND\0" | b"ULSUSPEND\0" | b"LINHIB0001" => "hibernated system",
             _ => continue,
         };
         probe.note_magic(name, Swap, at, magic.len());
@@ -255,6 +262,11 @@ pub(super) fn is_md_1(block: &[u8], sector: u64) -> bool {
 fn optical(probe: &mut Probe<'_>) -> Result<(), AccessError> {
     /// More than any disc has; the set ends at the first place that holds none.
     const MOST: u64 = 16;
+    // The forerunner of ISO 9660 has its word eight bytes later.
+    let high_sierra = Bytes((32 << 10) + 9);
+    if probe.bytes(high_sierra, Bytes(5))? == b"CDROM" {
+        probe.note_magic("High Sierra", FileSystem, high_sierra, 5);
+    }
     for index in 0..MOST {
         let at = Bytes((32 << 10) + index * 2048 + 1);
         let word = probe.bytes(at, Bytes(5))?;
