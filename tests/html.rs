@@ -17,7 +17,7 @@ fn page(words: &[&str]) -> String {
     let with = flashfit(&[words, &["--html", path.to_str().unwrap()]].concat());
     // The page comes beside the report, not instead of it.
     assert_eq!((&with.stdout, with.code), (&without.stdout, without.code));
-    fs::read_to_string(path).unwrap()
+    fs::read_to_string(path).unwrap().replace("&nbsp;", " ")
 }
 
 #[track_caller]

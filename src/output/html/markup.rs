@@ -2,6 +2,7 @@
 //! without what the page shall not tell.
 
 use super::discretion::Discretion;
+use crate::output::telling::numbers::belong_together;
 
 /// Attributes of an element: name and value.
 pub(super) type Attributes<'a> = &'a [(&'static str, &'a str)];
@@ -32,7 +33,16 @@ impl Html {
     /// Text from anywhere.
     pub(super) fn text(&mut self, text: &str) {
         let text = self.discretion.apply(text);
-        self.markup.extend(text.chars().map(escaped));
+        let mut before = None;
+        for word in text.split(' ') {
+            match before {
+                None => {}
+                Some(before) if belong_together(before, word) => self.markup += "&nbsp;",
+                Some(_) => self.markup.push(' '),
+            }
+            self.markup.extend(word.chars().map(escaped));
+            before = Some(word);
+        }
     }
 
     /// An element with what is inside it.
@@ -132,6 +142,14 @@ mod tests {
         assert_eq!(
             written(|html| html.text_element("p", &[("class", "\" onload=\"x")], "</p><script>&'")),
             "<p class=\"&quot; onload=&quot;x\">&lt;/p&gt;&lt;script&gt;&amp;&#39;</p>"
+        );
+    }
+
+    #[test]
+    fn a_number_is_not_parted_from_its_unit() {
+        assert_eq!(
+            written(|html| html.text("at  8 MiB, 12 places (± 3.5 µs) ")),
+            "at  8&nbsp;MiB, 12 places (± 3.5&nbsp;µs) "
         );
     }
 

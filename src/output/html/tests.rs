@@ -107,6 +107,7 @@ fn text(page: &str) -> String {
             c => (!inside).then_some(c),
         })
         .collect();
+    let text = text.replace("&nbsp;", " ");
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -195,4 +196,49 @@ fn the_same_report_gives_the_same_page() {
         render(&full(), Serial::LeftOut),
         render(&full(), Serial::LeftOut)
     );
+}
+
+/// How much two colours of the style differ: 1 to 21, as WCAG 2.2 defines the contrast ratio.
+fn contrast(a: &str, b: &str) -> f64 {
+    let light = |colour: &str| -> f64 {
+        let part = |at: usize| -> f64 {
+            let value = f64::from(u8::from_str_radix(&colour[at..at + 2], 16).unwrap()) / 255.0;
+            if value <= 0.04045 {
+                value / 12.92
+            } else {
+                ((value + 0.055) / 1.055).powf(2.4)
+            }
+        };
+        0.2126 * part(1) + 0.7152 * part(3) + 0.0722 * part(5) + 0.05
+    };
+    let (a, b) = (light(a), light(b));
+    a.max(b) / a.min(b)
+}
+
+#[test]
+fn letters_and_bars_stand_out_from_their_ground_by_day_and_by_night() {
+    let style = include_str!("style.css");
+    let grounds: Vec<&str> = style.split(":root {").skip(1).collect();
+    assert_eq!(grounds.len(), 2, "by day, by night");
+    for ground in grounds {
+        let colour = |name: &str| {
+            let at = ground.find(&format!("--{name}: #")).unwrap() + name.len() + 4;
+            &ground[at..at + 7]
+        };
+        // Level AA: 4.5 for letters, 3 for shapes.
+        for (name, least) in [
+            ("ink", 4.5),
+            ("faint", 4.5),
+            ("marked", 4.5),
+            ("sure", 4.5),
+            ("likely", 4.5),
+            ("bar", 3.0),
+        ] {
+            for behind in ["card", "paper"] {
+                let ratio = contrast(colour(name), colour(behind));
+                assert!(ratio >= least, "{name} on {behind}: {ratio:.2}");
+            }
+        }
+    }
+    assert!((contrast("#000000", "#ffffff") - 21.0).abs() < 0.01);
 }

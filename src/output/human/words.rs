@@ -1,5 +1,7 @@
 //! Words, numbers and lines of the report for people.
 
+use crate::output::telling::numbers::belong_together;
+
 /// The right margin.
 const WIDTH: usize = 80;
 
@@ -80,14 +82,10 @@ impl Text {
 
 /// The words of a paragraph; a number and its unit are one.
 fn unbroken(paragraph: &str) -> Vec<String> {
-    const UNITS: [&str; 12] = [
-        "B", "KiB", "MiB", "GiB", "TiB", "kB", "MB", "GB", "TB", "us", "ms", "s",
-    ];
     let mut words: Vec<String> = Vec::new();
     for word in paragraph.split_whitespace() {
-        let is_unit = UNITS.contains(&word.trim_end_matches([',', ';', '.', ':', ')']));
         match words.last_mut() {
-            Some(number) if is_unit && number.ends_with(|c: char| c.is_ascii_digit()) => {
+            Some(number) if belong_together(number, word) => {
                 number.push(' ');
                 *number += word;
             }

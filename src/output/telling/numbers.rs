@@ -2,6 +2,16 @@
 
 use crate::units::Bytes;
 
+/// Whether a line must not end between these two words: a number and its unit.
+pub(in crate::output) fn belong_together(word: &str, next: &str) -> bool {
+    const UNITS: [&str; 15] = [
+        "B", "KiB", "MiB", "GiB", "TiB", "kB", "MB", "GB", "TB", "us", "µs", "ms", "s", "kB/s",
+        "MB/s",
+    ];
+    word.ends_with(|c: char| c.is_ascii_digit())
+        && UNITS.contains(&next.trim_end_matches([',', ';', '.', ':', ')']))
+}
+
 /// A size as it is printed on the case, and exactly: `16.0 GB (16012804096 bytes)`.
 pub(in crate::output) fn amount(size: Bytes) -> String {
     const UNITS: [(u64, &str); 4] = [
