@@ -46,12 +46,13 @@ pub(in crate::output) fn short_time(micros: f64) -> String {
 
 /// A rate in the units that sticks are sold in: powers of ten.
 pub(in crate::output) fn rate(bytes_per_second: f64) -> String {
-    let (value, unit) = if bytes_per_second >= 1e6 {
-        (bytes_per_second / 1e6, "MB/s")
+    // About as many digits as a measured rate is worth.
+    let (value, unit, whole) = if bytes_per_second >= 1e6 {
+        (bytes_per_second / 1e6, "MB/s", 100.0)
     } else {
-        (bytes_per_second / 1e3, "kB/s")
+        (bytes_per_second / 1e3, "kB/s", 10.0)
     };
-    if value >= 100.0 {
+    if value >= whole {
         format!("{value:.0} {unit}")
     } else {
         format!("{value:.1} {unit}")
@@ -82,7 +83,8 @@ mod tests {
 
     #[test]
     fn rates_are_in_the_units_that_sticks_are_sold_in() {
-        assert_eq!(rate(34_900.0), "34.9 kB/s");
+        assert_eq!(rate(3_490.0), "3.5 kB/s");
+        assert_eq!(rate(34_900.0), "35 kB/s");
         assert_eq!(rate(744e3), "744 kB/s");
         assert_eq!(rate(6.58e6), "6.6 MB/s");
         assert_eq!(rate(150e6), "150 MB/s");
