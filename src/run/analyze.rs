@@ -25,7 +25,13 @@ pub fn analyze(args: &AnalyzeArgs) -> Result<ExitCode, Error> {
         None => None,
         Some(size) => Some(whole_sectors("--capacity", size, args.sector_size)?),
     };
-    deliver::check(&args.output, &[], &args.files)?;
+    deliver::check(
+        &[
+            ("--report", args.output.report.as_deref()),
+            ("--html", args.output.html.as_deref()),
+        ],
+        &args.files,
+    )?;
     if let [file] = args.files.as_slice() {
         let text = read(file)?;
         if is_samples(&text) {

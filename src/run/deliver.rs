@@ -8,22 +8,14 @@ use crate::output::report::Report;
 use crate::output::{html, human, json};
 use std::path::{Path, PathBuf};
 
-/// Whether all files could be written, asked before the measurement that they are to hold. `others`
-/// are further files that this run writes, with their options.
+/// Whether all these files could be written, asked before the measurement that they are to hold. Each
+/// stands behind the option that named it, if it did.
 ///
 /// # Errors
 /// A name that cannot be written to, one of a file in `inputs`, and one that is given twice.
-pub(super) fn check(
-    wanted: &ReportArgs,
-    others: &[(&str, Option<&Path>)],
-    inputs: &[PathBuf],
-) -> Result<(), Error> {
-    let reports = [
-        ("--report", wanted.report.as_deref()),
-        ("--html", wanted.html.as_deref()),
-    ];
+pub(super) fn check(files: &[(&str, Option<&Path>)], inputs: &[PathBuf]) -> Result<(), Error> {
     let mut seen: Vec<(&str, &Path)> = Vec::new();
-    for &(option, path) in reports.iter().chain(others) {
+    for &(option, path) in files {
         let Some(path) = path else { continue };
         write_file::check_option(option, path, inputs)?;
         if let Some((first, _)) = seen

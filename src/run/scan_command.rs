@@ -15,8 +15,11 @@ pub fn scan(args: &ScanArgs) -> Result<ExitCode, Error> {
     let inputs = source::files_of(&args.device);
     // Before a scan of minutes: whether its result could be saved at all.
     deliver::check(
-        &args.output,
-        &[("--samples", args.samples.as_deref())],
+        &[
+            ("--report", args.output.report.as_deref()),
+            ("--html", args.output.html.as_deref()),
+            ("--samples", args.samples.as_deref()),
+        ],
         &inputs,
     )?;
     let samples = SamplesFile::new(args.samples.as_deref(), &inputs)?;
