@@ -17,7 +17,7 @@ use super::arrange::{arrange, present_id};
 use super::intent::intent;
 use super::progress::Watch;
 use super::provision::profile::Profile;
-use super::{backup_file, consent, interrupt, source, tell, write_file};
+use super::{backup_file, consent, deliver, interrupt, source, tell};
 use crate::cli::{WizardArgs, WriteTests};
 use crate::error::{Error, ExitCode};
 use crate::output::report::Report;
@@ -48,9 +48,14 @@ pub fn wizard(args: &WizardArgs) -> Result<ExitCode, Error> {
         .flat_map(|name| source::files_of(name))
         .chain(args.profile.clone())
         .collect();
-    if let Some(path) = &args.report {
-        write_file::check(path, &inputs)?;
-    }
+    deliver::check(
+        &[
+            ("--report", args.report.as_deref()),
+            ("--html", args.html.as_deref()),
+            ("--samples", args.samples.as_deref()),
+        ],
+        &inputs,
+    )?;
     // Before a scan of minutes: a name that is taken.
     backup_file::place(args.backup.as_deref(), "device")?;
     let profile = args.profile.as_deref().map(Profile::read).transpose()?;

@@ -12,7 +12,7 @@ use crate::run::progress::Watch;
 use crate::run::provision::profile::Profile;
 use crate::run::samples_file::SamplesFile;
 use crate::run::write_tests::{self, How, Tests};
-use crate::run::{backup_file, complain, print, source, tell, write_file};
+use crate::run::{backup_file, complain, deliver, print, source, tell, write_file};
 use crate::wizard::{Ask, Conversation, Depth};
 use std::path::Path;
 
@@ -40,6 +40,9 @@ impl Run<'_> {
             report.device = with_block(report.device, block);
         }
         let kept = self.keep(device, &report);
+        if let Some(path) = &self.args.html {
+            deliver::write_html(path, &report, self.args.html_serial)?;
+        }
         if self.args.json {
             print(json::render(&report).as_bytes())?;
         }
