@@ -376,11 +376,17 @@ fn a_saved_report_of_the_model_stands_in_for_the_scan() {
         flashfit(&["scan", &name, "--report", &report]).code,
         Some(0)
     );
-    let words = ["wizard", &name, "--profile", &report, "--verify-profile"];
+    let page = folder.path().join("stick.html").display().to_string();
+    let words = [
+        &["wizard", &name, "--html", &page][..],
+        &["--profile", &report, "--verify-profile"],
+    ]
+    .concat();
     let mut session = Session::start(folder.path(), &words, TALL, &[]);
     session.expect("this device was not measured");
     session.answer(QUESTIONS[1], "3");
     session.end().with(0);
+    assert!(fs::read_to_string(&page).unwrap().contains("</html>"));
 }
 
 #[test]

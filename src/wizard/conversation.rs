@@ -13,6 +13,10 @@ pub(super) mod fake;
 #[cfg(test)]
 mod tests;
 
+mod next;
+
+pub use next::{End, Given, Next};
+
 use super::known::{Candidate, Depth, Looked, Nature, Preview};
 use super::question::{Question, Reply};
 use super::steps::{confirm, depth, device, file_system, findings, layout, purpose};
@@ -21,82 +25,7 @@ use crate::output::report::Report;
 use crate::plan::filesystem::advice::Purpose;
 use crate::plan::intent::{Intent, PartitionIntent, PartitionSize};
 use crate::plan::{FileSystem, Layout};
-
-/// What was said beforehand, on the command line.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Given {
-    /// The devices to pick from; with one there is nothing to pick.
-    pub devices: Vec<String>,
-    /// How closely to look.
-    pub depth: Option<Depth>,
-    /// What the layout shall contain; its partitions and its purpose need not be asked for then.
-    pub intent: Intent,
-}
-
-/// What comes next.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Next {
-    /// Ask this, and tell [`Conversation::answer`].
-    Ask(Question),
-    /// Find the devices that there are, and tell [`Conversation::found`]. With names, only these.
-    Find(Vec<String>),
-    /// Look at this device, and tell [`Conversation::looked`] or [`Conversation::failed`].
-    Look(String),
-    /// Scan it, and tell [`Conversation::scanned`].
-    Scan {
-        /// The device.
-        device: String,
-        /// How closely.
-        depth: Depth,
-    },
-    /// Make a layout, and tell [`Conversation::planned`] or [`Conversation::failed`].
-    Plan(Box<Intent>),
-    /// Open the device for writing and see what a write would do; tell [`Conversation::prepared`] or
-    /// [`Conversation::failed`].
-    Prepare,
-    /// Let go of the device again.
-    Release,
-    /// Ask for consent and write. Where that is taken back, tell [`Conversation::taken_back`].
-    Write {
-        /// Make the file systems too.
-        format: bool,
-    },
-    /// It is over.
-    End(End),
-}
-
-/// How it is over, when nothing is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// Everything that was wanted is known.
-    Stopped,
-    /// Broken off by the person.
-    Quit,
-    /// By Ctrl-C or a signal.
-    Interrupted,
-}
-
-/// Where it stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
-    Device,
-    Look,
-    Depth,
-    Scan,
-    Findings,
-    Purpose,
-    FileSystem,
-    Layout,
-    Confirm,
-    Write,
-}
-
-impl Step {
-    /// Whether a person answers it; the others only come between.
-    const fn asks(self) -> bool {
-        !matches!(self, Step::Look | Step::Scan | Step::Write)
-    }
-}
+use next::Step;
 
 /// The conversation, at any moment of it.
 #[derive(Clone, Debug)]
