@@ -17,27 +17,27 @@ pub struct Given {
 /// What comes next.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Next {
-    /// Ask this, and tell [`Conversation::answer`].
+    /// Ask this, and tell [`Conversation::answer`](super::Conversation::answer).
     Ask(Question),
-    /// Find the devices that there are, and tell [`Conversation::found`]. With names, only these.
+    /// Find the devices that there are, and tell [`Conversation::found`](super::Conversation::found). With names, only these.
     Find(Vec<String>),
-    /// Look at this device, and tell [`Conversation::looked`] or [`Conversation::failed`].
+    /// Look at this device, and tell [`Conversation::looked`](super::Conversation::looked) or [`Conversation::failed`](super::Conversation::failed).
     Look(String),
-    /// Scan it, and tell [`Conversation::scanned`].
+    /// Scan it, and tell [`Conversation::scanned`](super::Conversation::scanned).
     Scan {
         /// The device.
         device: String,
         /// How closely.
         depth: Depth,
     },
-    /// Make a layout, and tell [`Conversation::planned`] or [`Conversation::failed`].
+    /// Make a layout, and tell [`Conversation::planned`](super::Conversation::planned) or [`Conversation::failed`](super::Conversation::failed).
     Plan(Box<Intent>),
-    /// Open the device for writing and see what a write would do; tell [`Conversation::prepared`] or
-    /// [`Conversation::failed`].
+    /// Open the device for writing and see what a write would do; tell [`Conversation::prepared`](super::Conversation::prepared) or
+    /// [`Conversation::failed`](super::Conversation::failed).
     Prepare,
     /// Let go of the device again.
     Release,
-    /// Ask for consent and write. Where that is taken back, tell [`Conversation::taken_back`].
+    /// Ask for consent and write. Where that is taken back, tell [`Conversation::taken_back`](super::Conversation::taken_back).
     Write {
         /// Make the file systems too.
         format: bool,
