@@ -6,6 +6,7 @@
 
 mod layout;
 pub mod man;
+mod report;
 mod scan;
 mod usage;
 mod values;
@@ -14,6 +15,7 @@ mod words;
 mod write;
 
 pub use layout::{BootChoice, FILE_SYSTEMS, FatArea, IntentArgs, Purpose, TableChoice};
+pub use report::ReportArgs;
 pub use scan::{ScanArgs, WRITE_LIMIT, WriteTests};
 pub use usage::usage_error;
 pub use values::{ExpectedSize, SizeRange};
@@ -81,7 +83,12 @@ pub enum Command {
     Wizard(Box<WizardArgs>),
     /// List the devices that can be scanned
     ///
-    /// Shows path, size, model, serial number and transport of every removable or flash device.
+    /// Each begins with the name to use, from /dev/disk/by-id where there is one: it stays the same from
+    /// one plugging in to the next. Below stand node, size, transport, model and serial number, other
+    /// names, and who uses it.
+    #[command(after_help = "Examples:
+  flashfit list
+  flashfit list --all --json")]
     List(ListArgs),
     /// Time reads on a device and report its erase block. Writes nothing without --write-tests
     ///
@@ -96,7 +103,7 @@ pub enum Command {
     /// device that anybody else uses.
     #[command(after_help = "Examples:
   sudo flashfit scan /dev/sdX
-  flashfit scan sim:corsair-voyager --report stick.json
+  flashfit scan sim:corsair-voyager --report stick.json --html stick.html
   flashfit scan sim:corsair-voyager --write-tests destroy
   sudo flashfit scan /dev/sdX --write-tests preserve --samples stick.samples")]
     Scan(ScanArgs),
@@ -109,7 +116,8 @@ pub enum Command {
     /// mails: quoted, run together, cut off. All files are of one device and give one report.
     #[command(after_help = "Examples:
   flashfit analyze align.log open-au.log --capacity 31914983424B
-  flashfit analyze mail.txt --report stick.json")]
+  flashfit analyze mail.txt --report stick.json
+  flashfit analyze stick.samples --html stick.html")]
     Analyze(AnalyzeArgs),
     /// Propose a partition table that fits
     ///
@@ -157,9 +165,11 @@ pub enum Command {
     Write(Box<WriteArgs>),
     /// Put back what a write replaced, byte for byte
     ///
-    /// The device must be the one that the file was made of, by size, sectors, serial number and
+    /// Takes the backup of write, and the journal that scan --write-tests preserve leaves behind when it
+    /// is cut off. The device must be the one that the file was made of, by size, sectors, serial number and
     /// model. It is refused and asked about as with write.
-    #[command(after_help = "Example:
+    #[command(after_help = "Examples:
+  sudo flashfit restore /dev/sdX --backup /var/lib/flashfit/sdX-20261130-121500.json --dry-run
   sudo flashfit restore /dev/sdX --backup /var/lib/flashfit/sdX-20261130-121500.json")]
     Restore(RestoreArgs),
     /// Print a completion script for a shell
@@ -188,7 +198,7 @@ pub struct ListArgs {
 /// Options of `analyze`.
 #[derive(Clone, Debug, PartialEq, Eq, Args)]
 pub struct AnalyzeArgs {
-    /// Logs of one device; - reads stdin
+    /// Logs of one device, or the file that scan --samples wrote; - reads stdin
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Size of the device, when the log does not tell it; it makes the answer more certain
@@ -197,12 +207,9 @@ pub struct AnalyzeArgs {
     /// Logical block size of the device
     #[arg(long, value_name = "BYTES", default_value = "512", value_parser = sector_size_parser())]
     pub sector_size: LogicalBlock,
-    /// Print the report as JSON
-    #[arg(long)]
-    pub json: bool,
-    /// Also write the report as JSON to FILE; plan --report reads it
-    #[arg(long, value_name = "FILE")]
-    pub report: Option<PathBuf>,
+    /// Where the report goes.
+    #[command(flatten)]
+    pub output: ReportArgs,
 }
 
 /// Options of `plan`.

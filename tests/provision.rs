@@ -123,16 +123,23 @@ fn programs_read_json_on_both_streams() {
     let device = "sim:corsair-voyager#A8";
     let report = folder.path().join("report.json");
     let report = report.to_str().unwrap();
+    let page = folder.path().join("page.html");
+    let page = page.to_str().unwrap();
     let ended = provision(
         folder.path(),
         &[device],
-        &["--json", "--log", "json", "--report", report],
+        &[
+            "--json", "--log", "json", "--report", report, "--html", page,
+        ],
     );
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let printed = ended.json();
     assert_eq!(printed["schema"], "flashfit.report/1");
     assert_eq!(printed["device"]["serial"], "A8");
     assert_eq!(std::fs::read_to_string(report).unwrap(), ended.stdout);
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("8 MiB"));
+    assert!(!page.contains("#A8"), "the serial number is left out");
     let log = log(&ended);
     assert!(log.iter().all(|line| line["schema"] == "flashfit.log/1"));
     assert_eq!(

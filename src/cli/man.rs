@@ -1,5 +1,7 @@
 //! The man page, made from the command definitions. `man/flashfit.8` is its committed copy.
 
+mod reference;
+
 use super::Cli;
 use crate::error::ExitCode;
 use clap::{Arg, Command, CommandFactory};
@@ -10,7 +12,7 @@ use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
 const DATE: &str = "2026-11-30";
 
 /// The examples, for `--help` and the page alike: what they do, then the command.
-const EXAMPLES: [(&str, &str); 6] = [
+const EXAMPLES: [(&str, &str); 10] = [
     (
         "Try everything without hardware, on a simulated stick:",
         "flashfit scan sim:corsair-voyager",
@@ -31,6 +33,22 @@ const EXAMPLES: [(&str, &str); 6] = [
     (
         "Read an old flashbench log:",
         "flashfit analyze flashbench.log --capacity 8GB",
+    ),
+    (
+        "Make a web page of a scan, to pass on:",
+        "sudo flashfit scan /dev/sdX --html stick.html",
+    ),
+    (
+        "See what a write would do; without --dry-run it is done:",
+        "sudo flashfit write /dev/sdX --report stick.json --fs exfat --dry-run",
+    ),
+    (
+        "Take a write back:",
+        "sudo flashfit restore /dev/sdX --backup /var/lib/flashfit/sdX-20261130-121500.json",
+    ),
+    (
+        "Audit a card against its report:",
+        "sudo flashfit check /dev/sdX --report stick.json",
     ),
 ];
 
@@ -78,6 +96,7 @@ pub fn page() -> String {
         for arg in arguments(sub) {
             option(&mut page, arg);
         }
+        examples(&mut page, sub);
     }
     sizes(&mut page);
     verdicts(&mut page);
@@ -92,8 +111,10 @@ pub fn page() -> String {
         "Errors are one line on stderr that begins with \"flashfit:\" and ends with what to do next. \
          A reader of stdout that goes away, as in \"flashfit list | head -1\", is no error.",
     );
+    reference::signals(&mut page);
     environment(&mut page);
     files(&mut page);
+    reference::formats(&mut page);
     page.control("SH", ["EXAMPLES"]);
     for (what, how) in EXAMPLES {
         term(&mut page, [roman(what)], "");
@@ -221,6 +242,28 @@ fn term(page: &mut Roff, head: impl Into<Vec<Inline>>, text: &str) {
     }
 }
 
+/// The examples that end the help of a command, as they stand there.
+fn examples(page: &mut Roff, command: &Command) {
+    let help = command.get_after_help().map(ToString::to_string);
+    let lines: Vec<&str> = help
+        .iter()
+        .flat_map(|help| help.lines())
+        .filter_map(|line| line.strip_prefix("  "))
+        .collect();
+    if lines.is_empty() {
+        return;
+    }
+    page.control("PP", []);
+    page.text([roman("Examples:")]);
+    page.control("RS", []);
+    page.control("nf", []);
+    for line in lines {
+        page.text([bold(line)]);
+    }
+    page.control("fi", []);
+    page.control("RE", []);
+}
+
 fn sizes(page: &mut Roff) {
     page.control("SH", ["SIZES AND TIMES"]);
     paragraphs(
@@ -283,7 +326,23 @@ fn environment(page: &mut Roff) {
     term(
         page,
         [bold("XDG_STATE_HOME")],
-        "Where wizard, write and scan --write-tests preserve keep what they replace, in a folder flashfit.",
+        "Where wizard, write and scan --write-tests preserve keep what they replace, in a folder flashfit. A path \
+         that does not begin with / is ignored.",
+    );
+    term(
+        page,
+        [bold("HOME")],
+        "Where they keep it without XDG_STATE_HOME, for everybody but root: in .local/state/flashfit.",
+    );
+    term(
+        page,
+        [bold("PATH")],
+        "Where write --mkfs looks for the mkfs tools; /usr/local/sbin, /usr/sbin and /sbin come after it.",
+    );
+    term(
+        page,
+        [bold("COLUMNS")],
+        "How wide help is printed, when stdout is no terminal; never wider than 100.",
     );
 }
 

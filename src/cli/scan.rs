@@ -1,6 +1,6 @@
 //! The options of `scan`.
 
-use super::{ConsentArgs, values};
+use super::{ConsentArgs, ReportArgs, values};
 use crate::units::{Bytes, Size};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -20,12 +20,9 @@ pub struct ScanArgs {
     /// report, apart from wall_seconds.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// Also write the report as JSON to FILE; plan --report reads it
-    #[arg(long, value_name = "FILE")]
-    pub report: Option<PathBuf>,
-    /// Print the report as JSON
-    #[arg(long)]
-    pub json: bool,
+    /// Where the report goes.
+    #[command(flatten)]
+    pub output: ReportArgs,
     /// Save every timed access to FILE, one line of JSON each; flashfit analyze reads it
     ///
     /// The bytes that were read are not in it, only whether they were blank or repeated.

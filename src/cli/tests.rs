@@ -36,7 +36,7 @@ fn a_scan_has_a_limit_and_a_seed_without_being_asked() {
             assert_eq!(args.device, "/dev/sdx");
             assert_eq!(args.time_limit, Duration::from_secs(300));
             assert_eq!(args.seed, 1);
-            assert_eq!((args.report, args.json), (None, false));
+            assert_eq!(args.output, ReportArgs::default());
         }
         other => panic!("{other:?}"),
     }

@@ -50,6 +50,14 @@ pub struct WizardArgs {
     /// Also write the report as JSON to FILE; for one device
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
+    /// Also write the report as a web page to FILE, with charts; for one device
+    ///
+    /// The serial number of the device is left out, and so are the places where it is mounted.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Tell the serial number in the web page
+    #[arg(long, requires = "html")]
+    pub html_serial: bool,
     /// Do not measure: take the geometry from FILE, the report of another stick of the same model
     ///
     /// scan --report wrote it. Vendor, model, size and logical block must be those of the device at hand,

@@ -94,7 +94,7 @@ pub struct WriteArgs {
 pub struct RestoreArgs {
     /// Block device, image file, or sim:NAME
     pub device: String,
-    /// The file that write saved
+    /// The backup that write saved, or the journal of write tests
     #[arg(long, value_name = "FILE")]
     pub backup: PathBuf,
     /// Show what would be put back, and write nothing

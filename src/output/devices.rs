@@ -1,4 +1,4 @@
-//! The devices of a machine, as a table and as JSON (schema `flashfit.list/1`).
+//! The devices of a machine, as text and as JSON (schema `flashfit.list/1`).
 
 use crate::topology::Transport;
 use crate::units::Bytes;
@@ -46,72 +46,73 @@ impl Device {
     }
 }
 
-/// One line of facts for each device, with its lasting names and remarks below. Empty without
-/// devices.
+/// One paragraph for each device: the name to use, then what it is, its other names, remarks, and the
+/// reason why it cannot be scanned. Empty without devices.
+///
+/// The name to use is one that stays the same from one plugging in to the next; `/dev/sdb` may be
+/// another device tomorrow.
 pub fn text(devices: &[Device]) -> String {
-    if devices.is_empty() {
-        return String::new();
-    }
-    const HEADER: [&str; 5] = ["DEVICE", "SIZE", "BUS", "MODEL", "SERIAL"];
-    let mut rows = vec![HEADER.map(str::to_owned)];
-    rows.extend(devices.iter().map(row));
-    let widths: Vec<usize> = (0..HEADER.len())
-        .map(|column| rows.iter().map(|row| row[column].len()).max().unwrap_or(0))
-        .collect();
     let mut text = String::new();
-    for (number, row) in rows.iter().enumerate() {
-        let mut line = String::new();
-        for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
-            // Writing to a String cannot fail. Sizes to the right, words to the left.
-            let _ = match column {
-                1 => write!(line, "{cell:>width$}  "),
-                _ => write!(line, "{cell:<width$}  "),
-            };
+    for device in devices {
+        let (first, others) = names(device);
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{}", shown(first));
+        for line in std::iter::once(facts(device, first)).chain(others.map(str::to_owned)) {
+            let _ = writeln!(text, "    {}", shown(&line));
         }
-        let _ = writeln!(text, "{}", line.trim_end());
-        if let Some(device) = number.checked_sub(1).and_then(|index| devices.get(index)) {
-            details(device, &mut text);
+        for note in &device.notes {
+            let _ = writeln!(text, "    {}", shown(note));
+        }
+        if let Some(why) = &device.refusal {
+            let _ = writeln!(text, "    not to be scanned: {}", shown(why));
         }
     }
     text
 }
 
-fn row(device: &Device) -> [String; 5] {
+/// The name to use, and the other lasting ones. A name made of model and serial number says more than
+/// one made of a number alone.
+fn names(device: &Device) -> (&str, impl Iterator<Item = &str>) {
+    let is_number = |name: &str| {
+        let last = name.rsplit('/').next().unwrap_or_default();
+        ["wwn-", "nvme-eui.", "nvme-nvme."]
+            .iter()
+            .any(|number| last.starts_with(number))
+    };
+    let first = device
+        .by_id
+        .iter()
+        .find(|name| !is_number(name))
+        .or_else(|| device.by_id.first())
+        .unwrap_or(&device.path)
+        .as_str();
+    let others = device.by_id.iter().map(String::as_str);
+    (first, others.filter(move |name| *name != first))
+}
+
+/// What it is, in one line; the node too, unless it stands above already.
+fn facts(device: &Device, heading: &str) -> String {
     let name: Vec<&str> = [&device.vendor, &device.model]
         .into_iter()
         .flatten()
         .map(String::as_str)
         .collect();
-    let or_dash = |text: String| {
-        if text.is_empty() {
-            "-".to_owned()
-        } else {
-            text
-        }
-    };
-    [
-        shown(&device.path),
-        size(device.capacity),
-        device.transport.to_string(),
-        or_dash(shown(&name.join(" "))),
-        or_dash(shown(device.serial.as_deref().unwrap_or_default())),
-    ]
-}
-
-fn details(device: &Device, text: &mut String) {
-    let lines = device
-        .by_id
-        .iter()
-        .cloned()
-        .chain(device.notes.iter().cloned())
-        .chain(
-            device
-                .refusal
-                .iter()
-                .map(|why| format!("not to be scanned: {why}")),
-        );
-    for line in lines {
-        let _ = writeln!(text, "    {}", shown(&line));
+    let mut facts = Vec::new();
+    if device.capacity != Bytes::ZERO {
+        facts.push(size(device.capacity));
+    }
+    facts.push(device.transport.to_string());
+    if !name.is_empty() {
+        facts.push(name.join(" "));
+    }
+    if let Some(serial) = &device.serial {
+        facts.push(format!("serial {serial}"));
+    }
+    let facts = facts.join(", ");
+    if device.path == heading {
+        facts
+    } else {
+        format!("{}: {facts}", device.path)
     }
 }
 
@@ -127,7 +128,6 @@ fn size(bytes: Bytes) -> String {
             let tenths = bytes.get() / (unit / 10);
             format!("{}.{} {name}", tenths / 10, tenths % 10)
         }
-        None if bytes == Bytes::ZERO => "-".to_owned(),
         None => format!("{} B", bytes.get()),
     }
 }
@@ -234,14 +234,18 @@ mod tests {
     }
 
     #[test]
-    fn the_table_names_size_lasting_names_remarks_and_reasons() {
+    fn a_lasting_name_comes_first_then_facts_other_names_remarks_and_reasons() {
+        let [mut stick, slot] = devices();
+        stick.by_id.insert(0, "/dev/disk/by-id/wwn-0x5000".into());
+        stick.serial = Some("AA04".into());
         assert_eq!(
-            text(&devices()),
-            "DEVICE       SIZE  BUS  MODEL                     SERIAL\n\
-             /dev/sdb  16.0 GB  usb  Corsair Voyager\\u{1b}[2J  -\n    \
-             /dev/disk/by-id/usb-Corsair_Voyager-0:0\n    \
+            text(&[stick, slot]),
+            "/dev/disk/by-id/usb-Corsair_Voyager-0:0\n    \
+             /dev/sdb: 16.0 GB, usb, Corsair Voyager\\u{1b}[2J, serial AA04\n    \
+             /dev/disk/by-id/wwn-0x5000\n    \
              in use (sdb1 mounted at /media/x): it can be scanned, not written\n\
-             /dev/sdc        -  usb  Corsair Voyager\\u{1b}[2J  -\n    \
+             /dev/sdc\n    \
+             usb, Corsair Voyager\\u{1b}[2J\n    \
              not to be scanned: no card in this slot\n"
         );
         assert_eq!(text(&[]), "");

@@ -4,18 +4,17 @@
 //! Nobody reads "block size" in it: three sizes of a stick are easily mixed up, so each has its own
 //! name here (smallest efficient write, erase block, alignment to use).
 
-mod chart;
-mod rates;
+mod bars;
 mod sizes;
-mod speeds;
+mod start;
 mod words;
 mod writes;
 
 use super::report::Report;
-use crate::geometry::{Source, Verdict};
+use super::telling;
 use crate::topology::Transport;
 use std::path::Path;
-use words::{Text, amount, shell_word, times};
+use words::{Text, shell_word};
 
 /// The whole report. `saved_as` is the file that it was saved in, if it was.
 pub fn render(report: &Report, saved_as: Option<&Path>) -> String {
@@ -23,14 +22,14 @@ pub fn render(report: &Report, saved_as: Option<&Path>) -> String {
     device(report, &mut text);
     verdict(report, &mut text);
     why(report, &mut text);
-    chart::chart(report, &mut text);
+    bars::draw(telling::bars::boundaries(report), &mut text);
     sizes::sizes(report, &mut text);
     sizes::page_evidence(report, &mut text);
-    rates::rates(report, &mut text);
+    bars::draw(telling::bars::rates(report), &mut text);
     writes::open_units(report, &mut text);
-    speeds::against_open_units(report, &mut text);
+    bars::draw(telling::bars::open_units(report), &mut text);
     writes::fat_area(report, &mut text);
-    speeds::along_the_start(report, &mut text);
+    start::along_the_start(report, &mut text);
     warnings(report, &mut text);
     cost(report, &mut text);
     next(report, saved_as, &mut text);
@@ -50,30 +49,11 @@ pub fn summary(report: &Report) -> String {
 
 fn device(report: &Report, text: &mut Text) {
     let device = &report.device;
-    let name: Vec<&str> = [&device.vendor, &device.model]
-        .into_iter()
-        .flatten()
-        .map(String::as_str)
-        .collect();
-    if name.is_empty() {
-        text.line(&device.path);
-    } else {
-        text.line(&format!("{} ({})", name.join(" "), device.path));
+    match telling::name(device) {
+        None => text.line(&device.path),
+        Some(name) => text.line(&format!("{name} ({})", device.path)),
     }
-    let mut facts = vec![match device.capacity {
-        Some(capacity) => amount(capacity),
-        None => "capacity not known".to_owned(),
-    }];
-    facts.push(match device.transport {
-        Transport::Simulated => "simulated".to_owned(),
-        Transport::Log => "from a log".to_owned(),
-        Transport::Image => "an image file".to_owned(),
-        Transport::Unknown => "attached in an unknown way".to_owned(),
-        other => format!("attached by {other}"),
-    });
-    if let Some(id) = &device.usb_id {
-        facts.push(format!("USB id {id}"));
-    }
+    let mut facts = telling::facts(device);
     if let Some(serial) = &device.serial {
         facts.push(format!("serial {serial}"));
     }
@@ -82,49 +62,11 @@ fn device(report: &Report, text: &mut Text) {
 
 /// The headline, and what it means for the reader.
 fn verdict(report: &Report, text: &mut Text) {
-    let found = &report.geometry.erase_block;
+    let verdict = telling::verdict(report);
     text.gap();
-    let size = found.bytes.map(|bytes| bytes.to_string());
-    let (headline, meaning) = match (found.verdict, size) {
-        (Verdict::Confirmed, Some(size)) => (
-            format!("The erase block is {size}: confirmed."),
-            match report.device.transport {
-                Transport::Log => "Scans of different kinds in the log agree.",
-                _ => "Two independent tests agree, the second on places not read before.",
-            }
-            .to_owned(),
-        ),
-        (Verdict::Likely, Some(size)) => (
-            format!("The erase block is {size}: likely."),
-            match found.source {
-                Source::Measured => format!(
-                    "It was measured with a probability of {:.0} %, but not confirmed by a second test.",
-                    (found.confidence * 100.0).floor()
-                ),
-                Source::Reported => "It was not measured: the device declares it.".to_owned(),
-                Source::Factored => "It was not measured: it follows from the capacity.".to_owned(),
-                Source::Assumed => "It was not measured.".to_owned(),
-            },
-        ),
-        (Verdict::NotTested, _) => (
-            "The erase block was not tested.".to_owned(),
-            "The alignment below is a careful choice that suits nearly all media.".to_owned(),
-        ),
-        _ => (
-            "The erase block could not be told.".to_owned(),
-            "Many sticks hide it from reads. The alignment below is a careful choice that suits nearly all media."
-                .to_owned(),
-        ),
-    };
-    text.line(&headline);
-    text.wrapped("  ", &meaning);
-    if let Some(phase) = found.phase_bytes.filter(|phase| phase.get() != 0) {
-        text.wrapped(
-            "  ",
-            &format!(
-                "Its boundaries do not begin at the start of the device, but {phase} behind it."
-            ),
-        );
+    text.line(&verdict.headline);
+    for paragraph in &verdict.meaning {
+        text.wrapped("  ", paragraph);
     }
 }
 
@@ -147,48 +89,8 @@ fn warnings(report: &Report, text: &mut Text) {
 }
 
 fn cost(report: &Report, text: &mut Text) {
-    let cost = &report.cost;
     text.gap();
-    if report.device.transport == Transport::Log {
-        text.wrapped("", "Read from a log: no device was touched.");
-        return;
-    }
-    if cost.reads == 0 && cost.writes == 0 {
-        text.wrapped("", "Nothing was measured, and nothing was written.");
-        return;
-    }
-    // The time of the user is in the JSON: on a simulated stick it tells nothing, elsewhere it is
-    // the same but for the arithmetic.
-    let mut line = format!(
-        "Cost: {}, {} in all, {:.2} s of {}.",
-        times(cost.reads, "read"),
-        cost.bytes_read,
-        cost.device_time.as_secs_f64(),
-        match report.device.transport {
-            Transport::Simulated => "simulated time",
-            _ => "reading and waiting",
-        }
-    );
-    if let Some(stop) = cost.stopped_by {
-        line += match stop.word() {
-            "time_limit" => " The time limit ended it.",
-            "write_limit" => " The limit on written bytes ended it.",
-            "interrupted" => " It was interrupted.",
-            "io_error" => " A failed access ended it.",
-            "futility" => " More reads would not have told more.",
-            _ => "",
-        };
-    }
-    line += &if cost.writes == 0 {
-        " Nothing was written.".to_owned()
-    } else {
-        format!(
-            " {}, {} in all, were made.",
-            times(cost.writes, "write"),
-            cost.bytes_written
-        )
-    };
-    text.wrapped("", &line);
+    text.wrapped("", &telling::cost(report));
 }
 
 fn next(report: &Report, saved_as: Option<&Path>, text: &mut Text) {

@@ -1,10 +1,9 @@
 //! `flashfit analyze`: the report that saved flashbench output allows.
 
+use super::deliver::{self, deliver};
 use super::plan::whole_sectors;
 use super::read_file::{STDIN, read_stream};
 use super::replay;
-use super::scan_command::deliver;
-use super::write_file;
 use crate::cli::AnalyzeArgs;
 use crate::device::wrappers::is_samples;
 use crate::error::{Error, ExitCode};
@@ -26,9 +25,13 @@ pub fn analyze(args: &AnalyzeArgs) -> Result<ExitCode, Error> {
         None => None,
         Some(size) => Some(whole_sectors("--capacity", size, args.sector_size)?),
     };
-    if let Some(path) = &args.report {
-        write_file::check(path, &args.files)?;
-    }
+    deliver::check(
+        &[
+            ("--report", args.output.report.as_deref()),
+            ("--html", args.output.html.as_deref()),
+        ],
+        &args.files,
+    )?;
     if let [file] = args.files.as_slice() {
         let text = read_stream(file)?;
         if is_samples(&text) {
@@ -91,7 +94,7 @@ fn analyze_logs(
             ),
         ));
     }
-    Ok(deliver(&report, args.json, args.report.as_deref()).finish())
+    Ok(deliver(&report, &args.output).finish())
 }
 
 fn shown(file: &Path) -> String {

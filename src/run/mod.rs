@@ -23,6 +23,7 @@
 //! | `mkfs` | how are the file systems of a layout made and checked? |
 //! | `interrupt` | was Ctrl-C pressed? |
 //! | `progress` | how far is it? |
+//! | `deliver` | where does a report go? |
 //! | `read_file`, `write_file` | how do reports get in and out? |
 //! | `entropy` | where do identifiers come from? |
 //! | `ending` | how does it end when several things went wrong? |
@@ -32,6 +33,7 @@ mod arrange;
 mod backup_file;
 mod check_command;
 mod consent;
+mod deliver;
 mod ending;
 mod entropy;
 mod examine;

@@ -20,7 +20,7 @@ mod refuse;
 
 use super::consent::asker;
 use super::intent::intent;
-use super::{interrupt, source, write_file};
+use super::{deliver, interrupt, source};
 use crate::cli::{LogForm, WizardArgs};
 use crate::error::{Error, ExitCode};
 use bus::Buses;
@@ -50,15 +50,20 @@ fn all(args: &WizardArgs, log: &Log) -> Result<ExitCode, Error> {
     // Each device is asked about by itself; whether anything is expected at all is known now.
     asker(&args.consent)?;
     let profile = args.profile.as_deref().map(Profile::read).transpose()?;
-    if let Some(path) = &args.report {
-        let mut inputs: Vec<_> = args
-            .devices
-            .iter()
-            .flat_map(|name| source::files_of(name))
-            .collect();
-        inputs.extend(args.profile.clone());
-        write_file::check(path, &inputs)?;
-    }
+    let mut inputs: Vec<_> = args
+        .devices
+        .iter()
+        .flat_map(|name| source::files_of(name))
+        .collect();
+    inputs.extend(args.profile.clone());
+    deliver::check(
+        &[
+            ("--report", args.report.as_deref()),
+            ("--html", args.html.as_deref()),
+            ("--samples", args.samples.as_deref()),
+        ],
+        &inputs,
+    )?;
     let interrupted = interrupt::listen()?;
     let buses = Buses::default();
     let task = |name| Task {

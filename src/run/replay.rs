@@ -1,9 +1,9 @@
 //! The report of a scan from its saved accesses.
 
+use super::deliver::deliver;
 use super::examine::conclude;
 use super::samples_file::{After, SavedOptions};
 use super::scan;
-use super::scan_command::deliver;
 use crate::cli::AnalyzeArgs;
 use crate::device::wrappers::Replay;
 use crate::error::{Error, ExitCode};
@@ -53,5 +53,5 @@ pub fn analyze(args: &AnalyzeArgs, name: &str, text: &[u8]) -> Result<ExitCode, 
     }
     // How the run ended is in the report; it is no trouble of this one.
     let examined = conclude(name, facts, scanned, &after, begun.elapsed());
-    Ok(deliver(&examined.report, args.json, args.report.as_deref()).finish())
+    Ok(deliver(&examined.report, &args.output).finish())
 }

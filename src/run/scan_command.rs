@@ -1,16 +1,13 @@
 //! `flashfit scan`: measure a device and report.
 
-use super::ending::Ending;
+use super::deliver::{self, deliver};
 use super::examine::{Examined, examine_and_keep};
 use super::progress::Watch;
 use super::samples_file::SamplesFile;
 use super::write_tests::{How, Tests};
-use super::{consent, interrupt, print, source, write_file, write_tests};
+use super::{consent, interrupt, source, write_tests};
 use crate::cli::{ScanArgs, WRITE_LIMIT, WriteTests};
 use crate::error::{Error, ExitCode};
-use crate::output::report::Report;
-use crate::output::{human, json};
-use std::path::Path;
 
 /// Do it.
 ///
@@ -20,9 +17,14 @@ pub fn scan(args: &ScanArgs) -> Result<ExitCode, Error> {
     only_with_write_tests(args)?;
     let inputs = source::files_of(&args.device);
     // Before a scan of minutes: whether its result could be saved at all.
-    if let Some(path) = &args.report {
-        write_file::check(path, &inputs)?;
-    }
+    deliver::check(
+        &[
+            ("--report", args.output.report.as_deref()),
+            ("--html", args.output.html.as_deref()),
+            ("--samples", args.samples.as_deref()),
+        ],
+        &inputs,
+    )?;
     let samples = SamplesFile::new(args.samples.as_deref(), &inputs)?;
     let Examined {
         report,
@@ -37,7 +39,7 @@ pub fn scan(args: &ScanArgs) -> Result<ExitCode, Error> {
         WriteTests::Preserve => with_write_tests(args, Tests::Preserve, &samples)?,
         WriteTests::Destroy => with_write_tests(args, Tests::Destroy, &samples)?,
     };
-    let mut ending = deliver(&report, args.json, args.report.as_deref());
+    let mut ending = deliver(&report, &args.output);
     ending.add(trouble.map_or(Ok(()), Err));
     for error in also {
         ending.add(Err(error));
@@ -94,24 +96,4 @@ fn with_write_tests(
         samples,
     };
     write_tests::examine(&how, asker.as_deref_mut(), Watch::alone(&interrupted))
-}
-
-/// Print a report and save it where that is wanted. The exit code tells whether the erase block is
-/// told.
-pub(super) fn deliver(report: &Report, as_json: bool, save_as: Option<&Path>) -> Ending {
-    let mut ending = Ending::new(if report.is_told() {
-        ExitCode::Done
-    } else {
-        ExitCode::NotTold
-    });
-    let text = if as_json {
-        json::render(report)
-    } else {
-        human::render(report, save_as)
-    };
-    ending.add(print(text.as_bytes()));
-    if let Some(path) = save_as {
-        ending.add(write_file::write(path, &json::render(report)));
-    }
-    ending
 }

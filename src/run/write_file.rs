@@ -15,27 +15,28 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// A name that cannot be written to, and why.
 pub fn write(path: &Path, text: &str) -> Result<(), Error> {
-    save(path, text).map_err(|error| cannot_write(path, &error))
-}
-
-fn cannot_write(path: &Path, error: &io::Error) -> Error {
-    Error::failed(format!("cannot write {}: {error}", path.display()))
-        .hint("name another file after --report")
-}
-
-/// Whether a report could be saved under this name, asked before the measurement that it is to hold.
-///
-/// # Errors
-/// A name that cannot be written to, and one of a file in `inputs`, which would be lost: links are
-/// followed, and hard links count too.
-pub fn check(path: &Path, inputs: &[PathBuf]) -> Result<(), Error> {
-    check_option("--report", path, inputs)
+    write_option("--report", path, text)
 }
 
 /// The same for what another option names.
 ///
 /// # Errors
-/// As [`check`].
+/// As [`write`].
+pub(super) fn write_option(option: &str, path: &Path, text: &str) -> Result<(), Error> {
+    save(path, text).map_err(|error| cannot_write(option, path, &error))
+}
+
+fn cannot_write(option: &str, path: &Path, error: &io::Error) -> Error {
+    Error::failed(format!("cannot write {}: {error}", path.display()))
+        .hint(format!("name another file after {option}"))
+}
+
+/// Whether the file that this option names could be written, asked before the measurement that it
+/// is to hold.
+///
+/// # Errors
+/// A name that cannot be written to, and one of a file in `inputs`, which would be lost: links are
+/// followed, and hard links count too.
 pub(super) fn check_option(option: &str, path: &Path, inputs: &[PathBuf]) -> Result<(), Error> {
     if path == Path::new("") {
         return Err(Error::usage(format!("the name after {option} is empty")).hint("name a file"));
@@ -65,10 +66,19 @@ pub(super) fn check_option(option: &str, path: &Path, inputs: &[PathBuf]) -> Res
         let (temporary, _) = create_beside(folder, &name)?;
         fs::remove_file(temporary)
     };
-    try_out().map_err(|error| {
-        Error::failed(format!("cannot write {}: {error}", path.display()))
-            .hint(format!("name another file after {option}"))
-    })
+    try_out().map_err(|error| cannot_write(option, path, &error))
+}
+
+/// Whether two names lead to one file, be it there already or not.
+pub(super) fn is_same(a: &Path, b: &Path) -> bool {
+    let place = |path: &Path| -> Option<PathBuf> {
+        if let Ok(whole) = fs::canonicalize(path) {
+            return Some(whole);
+        }
+        let (folder, name) = place_of(path).ok()?;
+        Some(fs::canonicalize(folder).ok()?.join(name))
+    };
+    a == b || place(a).is_some_and(|place_of_a| Some(place_of_a) == place(b))
 }
 
 fn save(path: &Path, text: &str) -> io::Result<()> {
@@ -192,13 +202,25 @@ mod tests {
     #[test]
     fn a_character_device_is_neither_written_to_nor_replaced() {
         for refused in [
-            check(Path::new("/dev/null"), &[]),
+            check_option("--report", Path::new("/dev/null"), &[]),
             write(Path::new("/dev/null"), "text"),
         ] {
             assert!(refused.unwrap_err().to_string().contains("it is a device"));
         }
         let kind = fs::metadata("/dev/null").unwrap().file_type();
         assert!(kind.is_char_device());
+    }
+
+    #[test]
+    fn two_names_of_one_file_are_known_before_it_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        std::os::unix::fs::symlink(folder.path(), path("link")).unwrap();
+        assert!(is_same(&path("a"), &path("link/a")));
+        assert!(!is_same(&path("a"), &path("b")));
+        fs::write(path("a"), "").unwrap();
+        std::os::unix::fs::symlink(path("a"), path("b")).unwrap();
+        assert!(is_same(&path("a"), &path("b")));
     }
 
     #[test]

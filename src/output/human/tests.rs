@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::geometry::erase_block::{ChartBar, StoppedBy};
-use crate::geometry::{EraseBlock, Geometry, Warning};
+use crate::geometry::{EraseBlock, Geometry, Source, Verdict, Warning};
 use crate::output::report::Cost;
 use crate::topology::Facts;
 use crate::units::{Bytes, LogicalBlock};

@@ -1,6 +1,6 @@
 //! Words, numbers and lines of the report for people.
 
-use crate::units::Bytes;
+use crate::output::telling::numbers::belong_together;
 
 /// The right margin.
 const WIDTH: usize = 80;
@@ -82,14 +82,10 @@ impl Text {
 
 /// The words of a paragraph; a number and its unit are one.
 fn unbroken(paragraph: &str) -> Vec<String> {
-    const UNITS: [&str; 12] = [
-        "B", "KiB", "MiB", "GiB", "TiB", "kB", "MB", "GB", "TB", "us", "ms", "s",
-    ];
     let mut words: Vec<String> = Vec::new();
     for word in paragraph.split_whitespace() {
-        let is_unit = UNITS.contains(&word.trim_end_matches([',', ';', '.', ':', ')']));
         match words.last_mut() {
-            Some(number) if is_unit && number.ends_with(|c: char| c.is_ascii_digit()) => {
+            Some(number) if belong_together(number, word) => {
                 number.push(' ');
                 *number += word;
             }
@@ -114,38 +110,6 @@ pub(super) fn ascii(text: &str) -> String {
             _ => c.escape_unicode().to_string(),
         })
         .collect()
-}
-
-/// A size as it is printed on the case, and exactly: `16.0 GB (16012804096 bytes)`.
-pub(super) fn amount(size: Bytes) -> String {
-    const UNITS: [(u64, &str); 4] = [
-        (1_000_000_000_000, "TB"),
-        (1_000_000_000, "GB"),
-        (1_000_000, "MB"),
-        (1_000, "kB"),
-    ];
-    let exact = format!("{} bytes", size.get());
-    match UNITS.into_iter().find(|(unit, _)| size.get() >= *unit) {
-        None => exact,
-        Some((unit, name)) => {
-            let tenths = size.get() / (unit / 10);
-            format!("{}.{} {name} ({exact})", tenths / 10, tenths % 10)
-        }
-    }
-}
-
-/// `1 read`, `2 reads`.
-pub(super) fn times(count: u64, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
-}
-
-/// A time in the unit that suits it, three digits or so.
-pub(super) fn short_time(micros: f64) -> String {
-    match micros.abs() {
-        m if m >= 10_000.0 => format!("{:.1} ms", micros / 1000.0),
-        m if m >= 100.0 => format!("{micros:.0} us"),
-        _ => format!("{micros:.1} us"),
-    }
 }
 
 /// `text` as one word of a POSIX shell.
@@ -195,27 +159,9 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_printed_as_on_the_case_and_exactly() {
-        assert_eq!(amount(Bytes(16_012_804_096)), "16.0 GB (16012804096 bytes)");
-        assert_eq!(amount(Bytes(999)), "999 bytes");
-        assert_eq!(
-            amount(Bytes(u64::MAX)),
-            "18446744.0 TB (18446744073709551615 bytes)"
-        );
-    }
-
-    #[test]
     fn a_name_is_one_word_of_the_shell() {
         assert_eq!(shell_word("sim:x#7"), "sim:x#7");
         assert_eq!(shell_word("my stick's.json"), r"'my stick'\''s.json'");
         assert_eq!(shell_word("#1"), "'#1'");
-    }
-
-    #[test]
-    fn times_have_about_three_digits() {
-        assert_eq!(short_time(3.25), "3.2 us");
-        assert_eq!(short_time(251.7), "252 us");
-        assert_eq!(short_time(12_345.0), "12.3 ms");
-        assert_eq!(short_time(-0.31), "-0.3 us");
     }
 }

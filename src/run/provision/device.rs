@@ -20,7 +20,7 @@ use crate::run::put::{Job, Ready};
 use crate::run::samples_file::SamplesFile;
 use crate::run::target::{self, Looked};
 use crate::run::write_tests::{How, Tests, examine};
-use crate::run::{source, write_file};
+use crate::run::{deliver, source, write_file};
 use crate::topology::Facts;
 use crate::units::Bytes;
 use crate::wizard::Ask;
@@ -95,10 +95,7 @@ impl Task<'_> {
         let place = backup_file::place(args.backup.as_deref(), self.name)?;
         self.tell_device(looked.reader().facts());
         let measured = self.measure(looked, &bus, known);
-        let saved = match (&args.report, &known) {
-            (Some(path), Some(report)) => write_file::write(path, &json::render(report)),
-            _ => Ok(()),
-        };
+        let saved = known.as_ref().map_or(Ok(()), |report| self.save(report));
         measured.and(saved)?;
         let Some(report) = known.clone() else {
             return Ok(());
@@ -106,6 +103,17 @@ impl Task<'_> {
         self.tell_geometry(&report);
         not_measured(args.intent.require_measured, &report)?;
         self.put(Ground::of(report), &bus, &place, asker.as_mut())
+    }
+
+    /// Into the files that were asked for.
+    fn save(&self, report: &Report) -> Result<(), Error> {
+        if let Some(path) = &self.args.report {
+            write_file::write(path, &json::render(report))?;
+        }
+        match &self.args.html {
+            Some(path) => deliver::write_html(path, report, self.args.html_serial),
+            None => Ok(()),
+        }
     }
 
     /// From the device to a report, by a scan or from a profile.

@@ -46,6 +46,7 @@ fn of_one_device(args: &WizardArgs) -> Result<(), Error> {
             args.report.is_some(),
             "use --json, which prints one line for each",
         ),
+        ("--html", args.html.is_some(), "leave it out"),
         ("--samples", args.samples.is_some(), "leave it out"),
         (
             "--backup",
