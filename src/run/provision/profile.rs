@@ -2,8 +2,8 @@
 
 use crate::device::ReadDevice;
 use crate::error::Error;
-use crate::geometry::Warning;
 use crate::geometry::erase_block::{Fit, Told};
+use crate::geometry::{Verdict, Warning};
 use crate::output::report::{Cost, Report};
 use crate::run::examine::of_stop;
 use crate::run::plan::saved_report;
@@ -72,9 +72,7 @@ impl Profile {
         interrupted: &AtomicBool,
     ) -> Result<Fit, Error> {
         let name = report.device.path.clone();
-        // Write tests may tell what reads do not show.
-        let by_reads = self.report.cost.writes == 0;
-        let fit = match Told::of(&report.geometry.erase_block, by_reads) {
+        let fit = match Told::of(&report.geometry.erase_block, by_reads(&self.report)) {
             None => Fit::NotTold("the profile does not tell an erase block".to_owned()),
             Some(_) if report.device.transport == Transport::Image => {
                 Fit::NotTold("an image file is no flash device".to_owned())
@@ -120,6 +118,12 @@ impl Profile {
     }
 }
 
+/// Whether reads told the erase block of a report. The stalls of long writes tell it too, where reads do
+/// not show it, but never as confirmed.
+fn by_reads(report: &Report) -> bool {
+    report.cost.writes == 0 || report.geometry.erase_block.verdict == Verdict::Confirmed
+}
+
 /// What shows that a device is of another model, in words. An image file has neither vendor nor model: it
 /// is meant for a stick of this size.
 fn difference(then: &Facts, now: &Facts) -> Option<String> {
@@ -159,7 +163,7 @@ fn difference(then: &Facts, now: &Facts) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::geometry::{EraseBlock, Geometry, Verdict};
+    use crate::geometry::{EraseBlock, Geometry};
     use crate::units::{Bytes, LogicalBlock};
 
     fn stick(serial: &str) -> Facts {
@@ -234,6 +238,16 @@ mod tests {
             assert_eq!(error.exit_code().number(), 4);
             assert!(error.to_string().contains(says), "{error}");
         }
+    }
+
+    #[test]
+    fn what_only_the_stalls_of_writes_told_is_not_expected_of_reads() {
+        let mut report = profile().report;
+        assert!(by_reads(&report));
+        report.cost.writes = 5000;
+        assert!(by_reads(&report), "confirmed");
+        report.geometry.erase_block.verdict = Verdict::Likely;
+        assert!(!by_reads(&report));
     }
 
     #[test]
