@@ -138,7 +138,7 @@ fn programs_read_json_on_both_streams() {
     assert_eq!(printed["device"]["serial"], "A8");
     assert_eq!(std::fs::read_to_string(report).unwrap(), ended.stdout);
     let page = std::fs::read_to_string(page).unwrap();
-    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("8 MiB"));
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("8&nbsp;MiB"));
     assert!(!page.contains("#A8"), "the serial number is left out");
     let log = log(&ended);
     assert!(log.iter().all(|line| line["schema"] == "flashfit.log/1"));
