@@ -6,6 +6,8 @@
 // A helper that fails must fail its test.
 #![allow(clippy::unwrap_used)]
 
+#[path = "wizard/arrows.rs"]
+mod arrows;
 mod common;
 mod pty_support;
 mod write_support;

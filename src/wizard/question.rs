@@ -192,16 +192,21 @@ impl Question {
 /// Break lines at the margin. What hangs over begins four columns further in than its line, so that
 /// tables and pictures that fit stay as they are.
 pub fn folded(text: &str) -> String {
+    folded_to(text, WIDTH)
+}
+
+/// The same for a margin of one's own, in columns.
+pub(super) fn folded_to(text: &str, width: usize) -> String {
     let mut folded = String::new();
     for line in text.lines() {
-        fold_line(line, &mut folded);
+        fold_line(line, width, &mut folded);
     }
     folded
 }
 
-fn fold_line(line: &str, folded: &mut String) {
+fn fold_line(line: &str, width: usize, folded: &mut String) {
     let length = |text: &str| text.chars().count();
-    if length(line) <= WIDTH {
+    if length(line) <= width {
         folded.push_str(line.trim_end());
         folded.push('\n');
         return;
@@ -210,7 +215,7 @@ fn fold_line(line: &str, folded: &mut String) {
     let mut row = " ".repeat(indent);
     let mut is_empty = true;
     for word in line.split_whitespace() {
-        if !is_empty && length(&row) + 1 + length(word) > WIDTH {
+        if !is_empty && length(&row) + 1 + length(word) > width {
             folded.push_str(&row);
             folded.push('\n');
             row = " ".repeat(indent + 4);

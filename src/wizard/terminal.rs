@@ -1,10 +1,11 @@
 //! A person at a terminal.
 //!
-//! Questions are plain lines, printed once and answered with one key or one line: nothing is redrawn,
-//! no cursor is moved or hidden, no colour is used. So it reads the same in a window, on a plain
-//! console, over a serial line and with `TERM=dumb`, and there is nothing to be restored but the modes
-//! of the terminal, which [`keys::Keys`] does.
+//! In a window that can redraw its lines, answers are chosen from a list with the arrow keys
+//! ([`arrows`]). On a plain console, over a serial line and with `TERM=dumb` questions are plain lines,
+//! printed once and answered with one key or one line: nothing is redrawn, no cursor is moved or
+//! hidden. No face uses colours. The modes of the terminal are restored by [`keys::Keys`].
 
+mod arrows;
 mod keys;
 
 use super::question::{Key, Question, Reply};
@@ -127,6 +128,9 @@ impl Ask for Terminal {
     fn choose(&mut self, question: &Question) -> Reply {
         if let Some(reply) = self.tell(question) {
             return reply;
+        }
+        if arrows::can_ask(question) {
+            return arrows::choose(question, &self.interrupted);
         }
         Terminal::say(&question.menu());
         // What was typed before the question stood there is no answer to it.
