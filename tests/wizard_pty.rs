@@ -501,3 +501,31 @@ fn a_power_cut_during_the_write_names_the_way_back() {
     );
     assert!(!is_untouched(folder.path()));
 }
+
+/// Lines of README.md between its marks, which stand in this order in what is shown.
+#[test]
+fn the_conversation_in_the_readme_is_one_that_was_held() {
+    let readme = include_str!("../README.md");
+    let picture = readme
+        .split_once("<!-- wizard -->\n```text\n$ sudo flashfit\n")
+        .and_then(|(_, rest)| rest.split_once("```"))
+        .unwrap()
+        .0;
+    let Some((folder, _)) = simulated() else {
+        return;
+    };
+    let name = "sim:kingston-dt101g2";
+    let mut session = wizard(folder.path(), name);
+    for title in QUESTIONS {
+        session.answer(title, ENTER);
+    }
+    session.expect("q quit): ").press(&format!("{name}\r"));
+    let shown = lines(&session.end().with(0));
+    let mut left = shown.iter();
+    for line in picture.lines().filter(|line| !["", "..."].contains(line)) {
+        assert!(
+            left.any(|shown| shown.trim_end() == line),
+            "README.md shows this, the program does not, or earlier: {line}"
+        );
+    }
+}

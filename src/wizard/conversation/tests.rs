@@ -27,7 +27,7 @@ impl Run {
     }
 
     /// To the end, or to the write. Bounded: every round asks or does something.
-    fn to_the_end(mut self) -> (Vec<String>, Option<End>) {
+    fn run_to_the_end(mut self) -> (Vec<String>, Option<End>) {
         for _ in 0..200 {
             match self.talk.next() {
                 Next::Ask(question) => {
@@ -97,7 +97,7 @@ fn given(device: &str) -> Given {
 
 #[test]
 fn enter_alone_leads_from_the_device_to_the_write() {
-    let (done, end) = Run::new(Given::default(), &[""; 9]).to_the_end();
+    let (done, end) = Run::new(Given::default(), &[""; 9]).run_to_the_end();
     assert_eq!(end, None);
     assert_eq!(
         done,
@@ -126,7 +126,7 @@ fn q_and_esc_end_it_at_every_question_and_nothing_is_written() {
         for answered in 0..7 {
             let mut keys = vec![""; answered];
             keys.push(quit);
-            let (done, end) = Run::new(Given::default(), &keys).to_the_end();
+            let (done, end) = Run::new(Given::default(), &keys).run_to_the_end();
             assert_eq!(end, Some(End::Quit), "{answered}: {done:?}");
             assert!(!done.iter().any(|it| it.starts_with("write")), "{done:?}");
         }
@@ -138,7 +138,7 @@ fn ctrl_c_ends_it_at_every_question() {
     for answered in 0..7 {
         let mut keys = vec![""; answered];
         keys.push("\u{3}");
-        let (_, end) = Run::new(Given::default(), &keys).to_the_end();
+        let (_, end) = Run::new(Given::default(), &keys).run_to_the_end();
         assert_eq!(end, Some(End::Interrupted));
     }
 }
@@ -148,7 +148,7 @@ fn b_goes_back_one_question_at_a_time_up_to_the_first() {
     let forward = [""; 6];
     let back = ["b"; 9];
     let keys: Vec<&str> = forward.into_iter().chain(back).chain(["q"]).collect();
-    let (done, end) = Run::new(Given::default(), &keys).to_the_end();
+    let (done, end) = Run::new(Given::default(), &keys).run_to_the_end();
     assert_eq!(end, Some(End::Quit));
     let questions: Vec<&str> = done
         .iter()
@@ -180,7 +180,7 @@ fn b_goes_back_one_question_at_a_time_up_to_the_first() {
 fn another_file_system_makes_another_layout() {
     // Device, depth, findings, purpose; then exFAT, back, and the second file system.
     let keys = ["", "", "", "", "1", "b", "2", "", "2", ""];
-    let (done, end) = Run::new(Given::default(), &keys).to_the_end();
+    let (done, end) = Run::new(Given::default(), &keys).run_to_the_end();
     assert_eq!(end, None);
     let plans: Vec<&str> = done
         .iter()
@@ -206,7 +206,7 @@ fn what_was_given_is_not_asked() {
         },
         ..given("sim:x")
     };
-    let (done, end) = Run::new(all, &[""; 3]).to_the_end();
+    let (done, end) = Run::new(all, &[""; 3]).run_to_the_end();
     assert_eq!(end, None);
     assert_eq!(
         done,
@@ -228,7 +228,7 @@ fn what_was_given_is_not_asked() {
         },
         ..given("sim:x")
     };
-    let (done, _) = Run::new(purpose, &["", "", "q"]).to_the_end();
+    let (done, _) = Run::new(purpose, &["", "", "q"]).run_to_the_end();
     assert_eq!(done.last().unwrap(), "Which file system?");
 }
 
@@ -240,7 +240,7 @@ fn a_mounted_stick_is_looked_at_again_or_only_read() {
     };
     let mut run = Run::new(given("/dev/sdb"), &["1", "2", "1", "", "", "1"]);
     run.looked = busy;
-    let (done, end) = run.to_the_end();
+    let (done, end) = run.run_to_the_end();
     assert_eq!(done.iter().filter(|it| it.starts_with("look")).count(), 2);
     // The one answer of the layout is to stop.
     assert_eq!(end, Some(End::Stopped), "{done:?}");
@@ -251,7 +251,7 @@ fn a_mounted_stick_is_looked_at_again_or_only_read() {
 fn looking_closer_scans_again_and_leads_on_from_there() {
     let mut run = Run::new(given("/dev/sdb"), &["1", "2", "2", "q"]);
     run.looked = fake::looked("/dev/sdb");
-    let (done, _) = run.to_the_end();
+    let (done, _) = run.run_to_the_end();
     let scans: Vec<&str> = done
         .iter()
         .filter_map(|it| it.strip_prefix("scan "))
@@ -269,7 +269,7 @@ fn what_fails_is_told_above_the_question_that_led_there() {
     ] {
         let mut run = Run::new(Given::default(), &[""; 12]);
         run.refused = vec![what];
-        let (done, end) = run.to_the_end();
+        let (done, end) = run.run_to_the_end();
         assert_eq!(end, None, "{what}: {done:?}");
         let failed = done.iter().position(|it| it.starts_with(what)).unwrap();
         let after = done[failed + 1..].iter().find(|it| it.contains('?'));
