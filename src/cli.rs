@@ -64,10 +64,11 @@ pub struct Cli {
 pub enum Command {
     /// Scan, lay out and write, step by step: what flashfit does when no command is named
     ///
-    /// At a terminal you are asked at every step. One key answers: the number of an answer, Enter for the one
-    /// that is named behind the question, b to go one step back, q, Esc or Ctrl-C to leave, and letters for
-    /// reasons and details. Nothing is written to a real device before you have typed its name. Nothing is redrawn but the progress of a scan,
-    /// and there are no colours: it works in 80 by 24, over a serial line and with TERM=dumb.
+    /// At a terminal you are asked at every step. In a window the arrow keys and Enter choose an answer, the step
+    /// before, or reasons and details; q, Esc or Ctrl-C leave. On a plain console, over a serial line, in a small window and with
+    /// TERM=dumb nothing is redrawn, and one key answers: the number of an answer, Enter for the one that is named behind the question, b to
+    /// go back, letters for reasons and details. Nothing is written to a real device before you have typed its name.
+    /// There are no colours, and 80 by 24 is enough.
     ///
     /// With --yes nobody is asked and stdin is not read: options and defaults answer. One line
     /// for each step goes to stderr, results go to stdout.

@@ -226,11 +226,11 @@ fn advise(advice: &Advice, text: &mut String) {
     }
 }
 
-/// Words in lines of at most 96 characters behind two spaces.
+/// Words in lines of at most 78 characters behind two spaces: a plain console is 80 wide.
 fn wrapped(words: &str, text: &mut String) {
     let mut line = String::from(" ");
     for word in ascii(words).split(' ') {
-        if line.len() + 1 + word.len() > 98 {
+        if line.len() + 1 + word.len() > 80 {
             let _ = writeln!(text, "{line}");
             " ".clone_into(&mut line);
         }

@@ -194,6 +194,9 @@ impl Written {
     /// A partition that the kernel does not show, a tool that fails, and a file system that does not lie
     /// where the layout wants it.
     pub fn make_file_systems(&self, name: &str, watch: Watch<'_>) -> Result<String, Error> {
+        /// The tools write wherever they like, into what may have been somebody's files.
+        const NOT_UNDONE: &str = "what these file systems were made over is gone: restore brings back the old table and \
+            signatures, not the files\n";
         let Some(tools) = &self.tools else {
             return Ok(String::new());
         };
@@ -215,6 +218,7 @@ impl Written {
         Ok(made
             .iter()
             .map(|(number, outcome)| format!("partition {number}: {outcome}\n"))
+            .chain((!made.is_empty()).then(|| NOT_UNDONE.to_owned()))
             .collect())
     }
 }

@@ -214,18 +214,25 @@ fn fold_line(line: &str, width: usize, folded: &mut String) {
     let indent = line.len() - line.trim_start().len();
     let mut row = " ".repeat(indent);
     let mut is_empty = true;
-    for word in line.split_whitespace() {
-        if !is_empty && length(&row) + 1 + length(word) > width {
+    // Blanks between words stay, as far as no line ends there: columns keep their places.
+    let mut blanks = 0;
+    for word in line.trim_start().split(' ') {
+        if word.is_empty() {
+            blanks += 1;
+            continue;
+        }
+        if !is_empty && length(&row) + blanks + length(word) > width {
             folded.push_str(&row);
             folded.push('\n');
             row = " ".repeat(indent + 4);
             is_empty = true;
         }
         if !is_empty {
-            row.push(' ');
+            row.push_str(&" ".repeat(blanks));
         }
         row.push_str(word);
         is_empty = false;
+        blanks = 1;
     }
     folded.push_str(&row);
     folded.push('\n');
@@ -297,5 +304,7 @@ mod tests {
         assert_eq!(lines[0], "  |   |   |");
         assert!(lines[1].starts_with("  word") && lines[2].starts_with("      word"));
         assert!(lines.iter().all(|line| line.len() <= WIDTH), "{text}");
+        let columns = format!("no   start   size{}name", " ".repeat(70));
+        assert_eq!(folded(&columns), "no   start   size\n    name\n");
     }
 }

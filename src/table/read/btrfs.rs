@@ -22,13 +22,19 @@ pub struct Btrfs {
     pub total: Bytes,
     /// How many devices it spans.
     pub devices: u64,
-    /// Where the first system chunk lies on this device, when it can be told.
+    /// Where the first system chunk lies on this device, when it can be told. `None` too where data and
+    /// metadata share their block groups: those are of any size, so one says nothing of the next.
     pub chunk_at: Option<Bytes>,
 }
 
 /// The chunk array in the superblock: where it lies and how long it can be.
 const CHUNKS_AT: usize = 0x32b;
 const CHUNKS_LENGTH: usize = 2048;
+
+/// Features that a reader must know ("On-disk format", superblock), and the one of mixed block groups
+/// (`BTRFS_FEATURE_INCOMPAT_MIXED_GROUPS` in Linux `include/uapi/linux/btrfs.h`).
+const INCOMPATIBLE_AT: usize = 0xbc;
+const MIXED_GROUPS: u64 = 1 << 2;
 
 /// A key of 17 bytes, a chunk of 48, and its stripes of 32 each.
 const KEY: usize = 17;
@@ -44,6 +50,7 @@ impl Btrfs {
         }
         let sector = u32_le(block, 0x90)?;
         let node = u32_le(block, 0x94)?;
+        let is_mixed = u64_le(block, INCOMPATIBLE_AT)? & MIXED_GROUPS != 0;
         if !(sector.is_power_of_two() && (4096..=65536).contains(&sector)) {
             return None;
         }
@@ -52,7 +59,7 @@ impl Btrfs {
             node: Bytes(node.into()),
             total: Bytes(u64_le(block, 0x70)?),
             devices: u64_le(block, 0x88)?,
-            chunk_at: chunk(block),
+            chunk_at: chunk(block).filter(|_| !is_mixed),
         })
     }
 }
@@ -92,6 +99,9 @@ mod tests {
         let fs = Btrfs::parse(&head).unwrap();
         assert_eq!(fs.chunk_at, Some(Bytes::mib(21)));
         assert_eq!((fs.block, fs.node), (Bytes::kib(4), Bytes::kib(16)));
+        head[SUPERBLOCK_AT + INCOMPATIBLE_AT] = 4;
+        assert_eq!(Btrfs::parse(&head).unwrap().chunk_at, None);
+        head[SUPERBLOCK_AT + INCOMPATIBLE_AT] = 0;
         head[SUPERBLOCK_AT + CHUNKS_AT + KEY + 45] = 255;
         head[SUPERBLOCK_AT + 0xc9] = 7;
         assert_eq!(Btrfs::parse(&head).unwrap().chunk_at, None);

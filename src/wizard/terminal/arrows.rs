@@ -25,6 +25,9 @@ const SERIAL: &str = "vt";
 /// What every list is headed with.
 const HINT: &str = "(arrows and Enter; q quits)";
 
+/// The narrowest window that is promised, in columns.
+const WIDTH: usize = 80;
+
 /// Columns that the mark in front of an answer takes.
 const MARK: usize = 2;
 
@@ -41,8 +44,8 @@ pub(super) fn can_ask(question: &Question) -> bool {
     let entries = entries(question);
     let lines = entries.iter().flat_map(|entry| entry.text.lines());
     let widest = lines.clone().map(str::len).max().unwrap_or(0);
-    // Lines for the question, with a blank one above it, and for the cursor.
-    lines.count() + 3 <= usize::from(rows) && widest + MARK <= columns
+    // Two lines for the question, with a blank one above it, and one for the cursor.
+    lines.count() + 4 <= usize::from(rows) && widest + MARK <= columns
 }
 
 /// Ask. `interrupted` is set by signals.
@@ -53,7 +56,7 @@ pub(super) fn choose(question: &Question, interrupted: &AtomicBool) -> Reply {
     // then as well, and nothing is echoed.
     let modes = Keys::grab(interrupted, true);
     let chosen = Select::with_theme(&Ascii)
-        .with_prompt(format!("\n{} {HINT}", question.title))
+        .with_prompt(heading(&question.title))
         .items(entries.iter().map(|entry| entry.text.as_str()))
         // What was chosen is told below, in one line.
         .report(false)
@@ -77,8 +80,19 @@ pub(super) fn choose(question: &Question, interrupted: &AtomicBool) -> Reply {
         .find(|entry| entry.reply == reply)
         .and_then(|entry| entry.text.lines().next())
         .unwrap_or("interrupted");
-    let _ = terminal.write_line(&format!("\n{} {answer}", question.title));
+    let told = folded_to(&format!("{} {answer}", question.title), WIDTH);
+    let _ = terminal.write_line(&format!("\n{}", told.trim_end()));
     reply
+}
+
+/// The question and the hint, on one line if there is room.
+fn heading(title: &str) -> String {
+    let between = if title.len() + 1 + HINT.len() < WIDTH {
+        ' '
+    } else {
+        '\n'
+    };
+    format!("\n{title}{between}{HINT}")
 }
 
 /// One line of the list, with what belongs to it below.
@@ -100,7 +114,7 @@ fn entries(question: &Question) -> Vec<Entry> {
                 text.push_str("\n     ");
                 text.push_str(detail);
             }
-            let text = folded_to(&text, 78).trim_end().to_owned();
+            let text = folded_to(&text, WIDTH - MARK).trim_end().to_owned();
             entry(text, Reply::Chosen(index))
         })
         .collect();
