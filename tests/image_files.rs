@@ -89,3 +89,26 @@ fn what_is_no_image_is_refused() {
         }
     ));
 }
+
+#[test]
+fn a_name_that_leads_elsewhere_by_now_is_noticed() {
+    let directory = TempDir::new().unwrap();
+    let path = patterned_file(directory.path(), 32 * MIB);
+    let open = || image::open_writable(&path, LogicalBlock::B512).unwrap();
+    let image = open();
+    assert!(image.is_still(&path).unwrap());
+    File::options()
+        .write(true)
+        .open(&path)
+        .unwrap()
+        .set_len(20 * MIB)
+        .unwrap();
+    assert!(!image.is_still(&path).unwrap(), "it shrank");
+    drop(image);
+    let image = open();
+    let aside = directory.path().join("aside");
+    std::fs::rename(&path, &aside).unwrap();
+    assert!(!image.is_still(&path).unwrap(), "it is gone");
+    std::fs::copy(&aside, &path).unwrap();
+    assert!(!image.is_still(&path).unwrap(), "it is another file");
+}

@@ -9,6 +9,8 @@ mod common;
 use common::program::{Ended, command, ended};
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{Rng, RngExt, SeedableRng};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -161,7 +163,7 @@ fn restore_repairs_a_run_that_was_killed_at_any_moment() {
             // Again is no harm.
             let second = disk.restore(&journal);
             assert_eq!(second.code, Some(0), "{second:?}");
-            assert!(second.stderr.contains("was done before"), "{second:?}");
+            assert!(second.stdout.contains("was put back before"), "{second:?}");
         }
         disk.is_unchanged();
     }
@@ -215,6 +217,18 @@ fn a_journal_is_refused_on_another_device_and_changes_nothing() {
     other.is_unchanged();
     assert_eq!(disk.restore(&journal).code, Some(0));
     disk.is_unchanged();
+    // What is written from now on is not overwritten by the same command.
+    let mark = "newer than the journal".repeat(1000);
+    let places = File::options().write(true).open(&disk.device).unwrap();
+    for place in (0..SIZE as u64).step_by(1 << 20) {
+        places.write_all_at(mark.as_bytes(), place).unwrap();
+    }
+    drop(places);
+    let before = std::fs::read(&disk.device).unwrap();
+    let again = disk.restore(&journal);
+    assert_eq!(again.code, Some(0), "{}", again.stderr);
+    assert!(again.stdout.contains("nothing is written now"));
+    assert!(std::fs::read(&disk.device).unwrap() == before);
 }
 
 #[test]

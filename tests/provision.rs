@@ -333,6 +333,24 @@ fn where_the_erase_block_is_not_told_the_fallback_is_taken_unless_it_must_be_mea
 }
 
 #[test]
+fn the_serial_number_of_the_stick_behind_a_profile_is_told_to_nobody() {
+    let folder = tempfile::tempdir().unwrap();
+    let plain = branded(folder.path(), "plain", "8MiB", "");
+    let profile = profile_of(folder.path(), &format!("{plain}#FIRST77"));
+    let device = format!("{plain}#2");
+    let page = folder.path().join("page.html").display().to_string();
+    let ended = provision(
+        folder.path(),
+        &[&device],
+        &["--profile", &profile, "--json", "--html", &page],
+    );
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("was not measured") && !page.contains("FIRST77"));
+    assert!(!ended.stdout.contains("FIRST77"), "{}", ended.stdout);
+}
+
+#[test]
 fn a_profile_serves_other_sticks_of_its_model_without_a_scan() {
     let folder = tempfile::tempdir().unwrap();
     let plain = branded(folder.path(), "plain", "8MiB", "");

@@ -10,7 +10,7 @@ use crate::units::{Bytes, LogicalBlock};
 use nix::fcntl::{Flock, FlockArg};
 use nix::libc;
 use std::fs::{File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::Duration;
 
@@ -129,6 +129,36 @@ pub struct WritableImage {
     _lock: Flock<File>,
 }
 
+/// Refuse a file that a loop device shows: its cache would not see what is written here.
+fn refuse_attached(path: &Path) -> Result<(), OpenError> {
+    match sysfs::loop_device_of(&Roots::system(), path) {
+        None => Ok(()),
+        Some((by, release)) => Err(OpenError::ImageInUse {
+            path: path.to_string_lossy().into_owned(),
+            by,
+            release,
+        }),
+    }
+}
+
+impl WritableImage {
+    /// Whether this name still leads to the file that is open, with the size that it had. Somebody may
+    /// have thought for minutes since it was opened.
+    ///
+    /// # Errors
+    ///
+    /// A loop device shows it now.
+    pub fn is_still(&self, path: &Path) -> Result<bool, OpenError> {
+        refuse_attached(path)?;
+        let unit = self.logical_block().bytes().get();
+        let (Ok(named), Ok(open)) = (std::fs::metadata(path), self.inner.file.metadata()) else {
+            return Ok(false);
+        };
+        let is_same = (named.dev(), named.ino()) == (open.dev(), open.ino());
+        Ok(is_same && open.len() / unit * unit == self.capacity().get())
+    }
+}
+
 /// Open an image for reading and writing.
 ///
 /// # Errors
@@ -136,13 +166,7 @@ pub struct WritableImage {
 /// As [`open`]; besides, a file that another program has locked, or that is attached to a loop
 /// device, whose cache would not see what is written here.
 pub fn open_writable(path: &Path, block: LogicalBlock) -> Result<WritableImage, OpenError> {
-    if let Some((by, release)) = sysfs::loop_device_of(&Roots::system(), path) {
-        return Err(OpenError::ImageInUse {
-            path: path.to_string_lossy().into_owned(),
-            by,
-            release,
-        });
-    }
+    refuse_attached(path)?;
     let inner = ImageFile::open(path, block, OpenOptions::new().read(true).write(true))?;
     let given = &inner.facts.path;
     let second = inner.file.try_clone();

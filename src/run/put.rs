@@ -121,6 +121,7 @@ impl<'a> Ready<'a> {
     pub fn ask(&self, asker: &mut dyn Ask) -> Result<(), Error> {
         let name = self.job.name;
         ask(asker, &self.target.for_people(name))?;
+        self.target.is_still(name)?;
         let was_exchanged = self.target.disk().is_some_and(|disk| {
             let now = disk.as_read_only().disk_sequence_now();
             now != disk.facts().diskseq

@@ -4,7 +4,7 @@ use super::consent::{ask, asker};
 use super::read_file::read;
 use super::restore_journal::{is_journal, restore_journal};
 use super::target::{self, Target};
-use super::{print, tell};
+use super::{interrupt, print, tell};
 use crate::cli::RestoreArgs;
 use crate::error::{Error, ExitCode};
 use crate::output::change_text;
@@ -17,6 +17,8 @@ use crate::units::LogicalBlock;
 /// # Errors
 /// A file that is no backup, a device that it is not of, and everything that must not be written.
 pub fn restore(args: &RestoreArgs) -> Result<ExitCode, Error> {
+    // What was begun is brought to its end: half of it would be neither the old nor the new.
+    let _interrupted = interrupt::listen()?;
     // The journal of write tests may be larger than any text.
     if is_journal(&args.backup) {
         return restore_journal(args);
@@ -66,6 +68,7 @@ fn restore_table(args: &RestoreArgs, text: &str) -> Result<ExitCode, Error> {
         recognised(args, &restoring)?;
     }
     ask(asker.as_mut(), &target.for_people(&args.device))?;
+    target.is_still(&args.device)?;
     let written = restoring
         .write(target.device())
         .map_err(|error| of(args, &error))?;

@@ -25,7 +25,8 @@ pub fn is_journal(path: &Path) -> bool {
     read.is_ok() && first.starts_with(wanted.as_bytes())
 }
 
-/// Put back what the journal holds. It can be done again at any time, with the same result.
+/// Put back what the journal holds. It can be done again at any time, with the same result; once that
+/// came to its end, only by somebody who is asked.
 ///
 /// # Errors
 /// A file that is no journal, a device that it is not of, and everything that must not be written.
@@ -43,8 +44,21 @@ pub fn restore_journal(args: &RestoreArgs) -> Result<ExitCode, Error> {
     let mut asker = asker(&args.consent)?;
     let mut target = target::open(&args.device, 1, block, "restore")?;
     same_device(args, &journal, target.reader())?;
+    // What was written since would be lost, and where nobody is asked nobody reads that.
+    if journal.is_done() && !asker.reads_warnings() {
+        print(
+            format!(
+                "{}: {shown} was put back before, so nothing is written now; to do it again restore it at a terminal, \
+                 without --yes\n",
+                args.device
+            )
+            .as_bytes(),
+        )?;
+        return Ok(ExitCode::Done);
+    }
     tell(&what(args, &journal));
     ask(asker.as_mut(), &target.for_people(&args.device))?;
+    target.is_still(&args.device)?;
     let back = journal.put_back(target.device()).map_err(|error| {
         let code = match &error {
             PutBackError::Journal(_) => ExitCode::Failed,

@@ -136,6 +136,25 @@ fn of_open(error: &OpenError, command: &str) -> Error {
 }
 
 impl Target {
+    /// Look once more before the first write, when somebody was asked in between: whether the name of
+    /// an image still leads to the file that is open. A disk is claimed, and needs no second look.
+    ///
+    /// # Errors
+    /// It was replaced, resized, or attached to a loop device.
+    pub fn is_still(&self, name: &str) -> Result<(), Error> {
+        let Target::Image(image) = self else {
+            return Ok(());
+        };
+        match image.is_still(Path::new(name)) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(Error::refused(format!(
+                "{name}: the file was replaced or resized since it was opened, nothing was written"
+            ))
+            .hint("run the same command again")),
+            Err(error) => Err(source::of_open(&error)),
+        }
+    }
+
     /// The device.
     pub fn device(&mut self) -> &mut dyn Device {
         match self {

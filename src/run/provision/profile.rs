@@ -46,15 +46,12 @@ impl Profile {
         let mut facts = facts.clone();
         facts.real_capacity = self.report.device.real_capacity;
         let mut report = Report::new(facts, self.report.geometry.clone(), Cost::default());
-        let serial = match &self.report.device.serial {
-            Some(serial) => format!(" with the serial number {serial}"),
-            None => String::new(),
-        };
+        // Without the name and the serial number of that stick: reports are passed on.
         report.warnings.push(Warning::new(
             "profile",
             format!(
-                "this device was not measured: the findings are those of {}{serial}, from {}",
-                self.report.device.path, self.name
+                "this device was not measured: the findings are those of another of the same model, from {}",
+                self.name
             ),
         ));
         Ok(report)
