@@ -1,8 +1,8 @@
 //! Where a report goes: to stdout, and into the files that were asked for.
 
 use super::ending::Ending;
-use super::{print, write_file};
-use crate::cli::ReportArgs;
+use super::{print, source, write_file};
+use crate::cli::{ReportArgs, WizardArgs};
 use crate::error::{Error, ExitCode};
 use crate::output::report::Report;
 use crate::output::{html, human, json};
@@ -31,6 +31,27 @@ pub(super) fn check(files: &[(&str, Option<&Path>)], inputs: &[PathBuf]) -> Resu
         seen.push((option, path));
     }
     Ok(())
+}
+
+/// The same for the files of the wizard, at a terminal and unattended.
+///
+/// # Errors
+/// As [`check`].
+pub(super) fn check_wizard(args: &WizardArgs) -> Result<(), Error> {
+    let inputs: Vec<_> = args
+        .devices
+        .iter()
+        .flat_map(|name| source::files_of(name))
+        .chain(args.profile.clone())
+        .collect();
+    check(
+        &[
+            ("--report", args.report.as_deref()),
+            ("--html", args.html.as_deref()),
+            ("--samples", args.samples.as_deref()),
+        ],
+        &inputs,
+    )
 }
 
 /// Print a report and save it where that is wanted. The exit code tells whether the erase block is

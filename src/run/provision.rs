@@ -20,7 +20,7 @@ mod refuse;
 
 use super::consent::asker;
 use super::intent::intent;
-use super::{deliver, interrupt, source};
+use super::{deliver, interrupt};
 use crate::cli::{LogForm, WizardArgs};
 use crate::error::{Error, ExitCode};
 use bus::Buses;
@@ -50,20 +50,7 @@ fn all(args: &WizardArgs, log: &Log) -> Result<ExitCode, Error> {
     // Each device is asked about by itself; whether anything is expected at all is known now.
     asker(&args.consent)?;
     let profile = args.profile.as_deref().map(Profile::read).transpose()?;
-    let mut inputs: Vec<_> = args
-        .devices
-        .iter()
-        .flat_map(|name| source::files_of(name))
-        .collect();
-    inputs.extend(args.profile.clone());
-    deliver::check(
-        &[
-            ("--report", args.report.as_deref()),
-            ("--html", args.html.as_deref()),
-            ("--samples", args.samples.as_deref()),
-        ],
-        &inputs,
-    )?;
+    deliver::check_wizard(args)?;
     let interrupted = interrupt::listen()?;
     let buses = Buses::default();
     let task = |name| Task {

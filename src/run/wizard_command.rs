@@ -42,20 +42,7 @@ pub fn wizard(args: &WizardArgs) -> Result<ExitCode, Error> {
         ));
     }
     let intent = intent(&args.intent, "wizard")?;
-    let inputs: Vec<_> = args
-        .devices
-        .iter()
-        .flat_map(|name| source::files_of(name))
-        .chain(args.profile.clone())
-        .collect();
-    deliver::check(
-        &[
-            ("--report", args.report.as_deref()),
-            ("--html", args.html.as_deref()),
-            ("--samples", args.samples.as_deref()),
-        ],
-        &inputs,
-    )?;
+    deliver::check_wizard(args)?;
     // Before a scan of minutes: a name that is taken.
     backup_file::place(args.backup.as_deref(), "device")?;
     let profile = args.profile.as_deref().map(Profile::read).transpose()?;

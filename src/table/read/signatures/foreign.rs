@@ -15,8 +15,8 @@ use crate::units::Bytes;
 /// "on-disk format" 3 (both copies of the signature block), VMFS volume and file system headers,
 /// Oracle ASM disk header, Veritas VxFS superblock (1 KiB little-endian, 8 KiB big-endian), OS/2 HPFS
 /// superblock in sector 16, Windows `ReFS` boot sector, Highpoint BIOS RAID block in sector 9, and
-/// BSD, SGI, AIX and ULTRIX disk labels. Each but those of BeOS, BSD, SGI and Stratis, which ask for more
-/// than the magic, was checked against what wipefs of util-linux 2.38 recognises.
+/// BSD, SGI, AIX and ULTRIX disk labels. Each but those of BeOS, BSD, SGI, Stratis and ReiserFS, which ask
+/// for more than the magic, was checked against what wipefs of util-linux 2.38 recognises.
 pub(super) const FIXED: &[Fixed] = &[
     fixed("reiser4", FileSystem, 64 << 10, b"ReIsEr4"),
     fixed("ReiserFS", FileSystem, (8 << 10) + 52, b"ReIsEr"),
