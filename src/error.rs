@@ -4,6 +4,7 @@
 //! the exit code. Messages are lower case, one line, without a full stop; the hint says what to do
 //! next, with the exact command where there is one.
 
+use crate::quote::on_one_line;
 use std::fmt;
 
 /// What the exit code of the process means. The numbers are a promise: scripts test them.
@@ -207,32 +208,19 @@ impl Error {
 
 impl fmt::Display for Error {
     /// `message; hint` on one line. Names come from the command line and from devices: whatever
-    /// would move the cursor or start a second line is shown escaped.
+    /// would move the cursor, start a second line or turn the text round is shown escaped.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::BrokenPipe => f.write_str("the reader of stdout went away"),
             Error::Failure { message, hint, .. } => {
-                write_on_one_line(f, message)?;
-                if let Some(hint) = hint {
-                    f.write_str("; ")?;
-                    write_on_one_line(f, hint)?;
+                f.write_str(&on_one_line(message))?;
+                match hint {
+                    Some(hint) => write!(f, "; {}", on_one_line(hint)),
+                    None => Ok(()),
                 }
-                Ok(())
             }
         }
     }
-}
-
-fn write_on_one_line(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
-    use fmt::Write;
-    for c in text.chars() {
-        if c.is_control() {
-            write!(f, "{}", c.escape_default())?;
-        } else {
-            f.write_char(c)?;
-        }
-    }
-    Ok(())
 }
 
 impl std::error::Error for Error {}

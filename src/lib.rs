@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Each arrow is one function, each stage one folder. A stage imports only from its left; all may
-//! use [`units`] and [`topology`].
+//! use [`units`], [`topology`] and [`quote`].
 //!
 //! Invariants:
 //! 1. Only [`device`] knows files, ioctls and `O_DIRECT`; `unsafe` only in `device/block.rs`.
@@ -32,6 +32,7 @@ pub mod geometry;
 pub mod measure;
 pub mod output;
 pub mod plan;
+pub mod quote;
 pub mod run;
 pub mod table;
 pub mod topology;

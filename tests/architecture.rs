@@ -11,10 +11,11 @@ mod source;
 
 use source::{Source, sources};
 
-/// Every top-level module, and which others it may import. `units` and `topology` are free for all.
+/// Every top-level module, and which others it may import.
 const IMPORTS: &[(&str, &[&str])] = &[
     ("units", &[]),
     ("topology", &[]),
+    ("quote", &[]),
     ("device", &[]),
     ("measure", &["device"]),
     ("geometry", &["measure"]),
@@ -35,7 +36,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
 ];
 
 /// Free for all.
-const VOCABULARY: [&str; 2] = ["units", "topology"];
+const VOCABULARY: [&str; 3] = ["units", "topology", "quote"];
 
 /// Stages: their `mod.rs` opens with the arrow.
 const STAGES: [&str; 5] = ["device", "measure", "geometry", "plan", "table"];

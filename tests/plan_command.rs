@@ -49,7 +49,7 @@ fn one_command_prints_report_layout_and_script() {
         "Corsair Voyager 3.0 (sim:corsair-voyager)",
         "The erase block is 8 MiB: ",
         "alignment to use          8 MiB = 16384 sectors",
-        "Nothing was written.",
+        "Measuring wrote nothing.",
         "\nLayout\n",
         "MBR table, disk identifier 0x",
         "16384  31260671  31244288",
@@ -87,7 +87,7 @@ fn a_script_or_json_stands_alone_on_stdout_and_the_report_on_stderr() {
             ended.stderr
         );
         assert!(
-            flowing(&ended.stderr).contains("Nothing was written."),
+            flowing(&ended.stderr).contains("Measuring wrote nothing."),
             "{}",
             ended.stderr
         );

@@ -109,10 +109,13 @@ fn a_stick_is_done_with_one_line_for_each_step_and_without_stdin() {
         .collect();
     assert_eq!(
         begins,
-        ["device", "scan", "geometry", "layout", "write", "done"]
+        [
+            "device", "scan", "geometry", "before", "layout", "write", "done"
+        ]
     );
     assert!(
-        logged.contains("erase block: 8 MiB (confirmed)"),
+        logged.contains("erase block: 8 MiB (confirmed)")
+            && logged.contains("before: nothing that is recognised"),
         "{logged}"
     );
 }
@@ -144,7 +147,9 @@ fn programs_read_json_on_both_streams() {
     assert!(log.iter().all(|line| line["schema"] == "flashfit.log/1"));
     assert_eq!(
         steps(&log, device),
-        ["device", "scan", "geometry", "layout", "write", "done"]
+        [
+            "device", "scan", "geometry", "before", "layout", "write", "done"
+        ]
     );
     let of = |step: &str| log.iter().find(|line| line["step"] == step).unwrap();
     assert_eq!(of("geometry")["erase_block_bytes"], 8 << 20);
@@ -368,7 +373,7 @@ fn a_profile_serves_other_sticks_of_its_model_without_a_scan() {
     assert_eq!(report["cost"]["reads"], 0);
     assert_eq!(
         steps(&log(&ended), &device),
-        ["device", "geometry", "layout", "write", "done"]
+        ["device", "geometry", "before", "layout", "write", "done"]
     );
 }
 

@@ -31,7 +31,7 @@ fn a_scan_tells_the_erase_block_and_why() {
         "\nWhy\n  - ",
         "<- erase block\n",
         "alignment to use          8 MiB = 16384 sectors of 512 bytes\n",
-        "Nothing was written.",
+        "Measuring wrote nothing.",
         "flashfit plan sim:corsair-voyager",
     ] {
         assert!(

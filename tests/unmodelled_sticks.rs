@@ -44,6 +44,8 @@ struct Toy {
     trend: f64,
     /// Times grow by so much a second (share).
     drift: f64,
+    /// This share of reads takes so many deviations longer, wherever it lies.
+    late: (f64, f64),
     /// Completions are rounded up to this on the clock, in µs; 0 for not.
     quantum: f64,
     clock: Duration,
@@ -62,6 +64,7 @@ impl Toy {
             lattices: lattices.to_vec(),
             trend: 0.0,
             drift: 0.0,
+            late: (0.03, 10.0),
             quantum: 0.0,
             clock: Duration::ZERO,
             rng: Xoshiro256PlusPlus::seed_from_u64(seed ^ 0xabc),
@@ -97,8 +100,8 @@ impl ReadDevice for Toy {
         let mut micros = 900.0 + cost + SIGMA * self.gauss();
         micros *= 1.0 + self.trend * from as f64 / self.capacity().get() as f64;
         micros *= 1.0 + self.drift * self.clock.as_secs_f64();
-        if self.rng.random::<f64>() < 0.03 {
-            micros += 10.0 * SIGMA;
+        if self.rng.random::<f64>() < self.late.0 {
+            micros += self.late.1 * SIGMA;
         }
         if self.quantum > 0.0 {
             let start = self.clock.as_secs_f64() * 1e6;
@@ -323,6 +326,19 @@ fn trends_drift_and_ticks_do_not_mislead() {
 }
 
 #[test]
+fn reads_that_are_late_by_chance_do_not_hide_the_boundaries() {
+    for (share, sigmas) in [(0.1, 5.0), (0.1, 20.0), (0.2, 10.0), (0.2, 40.0)] {
+        let late = |toy: &mut Toy| toy.late = (share, sigmas);
+        check(GB16, &[lattice(8 * MIB, 0, 8.0)], 8 * MIB, 0, late);
+        let two = [
+            lattice(12 * MIB, 4 * MIB, 12.0),
+            lattice(6 * MIB, 4 * MIB, 6.0),
+        ];
+        check(GB32, &two, 12 * MIB, 4 * MIB, late);
+    }
+}
+
+#[test]
 fn device_time_does_not_depend_on_capacity() {
     let total = |capacity: u64| -> f64 {
         (1..=20)
@@ -362,5 +378,15 @@ fn levels_of_sizes_that_are_not_thought_of_are_not_confirmed() {
     for (large, small) in [(15, 5), (30, 10), (25, 5), (21, 7)] {
         let two = [lattice(large * MIB, 0, 20.0), lattice(small * MIB, 0, 10.0)];
         check_never_wrong(GB32, &two, large * MIB, 0);
+    }
+    // Near the noise no two heaps can be seen: there the classes of boundaries tell.
+    for (large, small) in [(15, 5), (30, 10), (25, 5)] {
+        for sigmas in [3.0, 6.0] {
+            let two = [
+                lattice(large * MIB, 0, sigmas),
+                lattice(small * MIB, 0, sigmas / 2.0),
+            ];
+            check_never_wrong(GB32, &two, large * MIB, 0);
+        }
     }
 }

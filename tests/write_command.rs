@@ -5,8 +5,8 @@
 mod common;
 mod write_support;
 
-use common::need;
 use common::program::ended;
+use common::{need, need_root};
 use std::fs;
 use std::process::{Command, Stdio};
 use write_support::*;
@@ -316,4 +316,72 @@ fn a_reader_that_goes_away_does_not_undo_a_write() {
         "{}",
         found.stdout
     );
+}
+
+#[test]
+fn a_full_disk_behind_stdout_does_not_hide_that_the_table_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let image = patterned(folder.path(), "a.img");
+    let full = fs::OpenOptions::new().write(true).open("/dev/full");
+    let output = writing(folder.path(), &words(&[&["write", &image], &TABLE, &YES]))
+        .stdout(full.unwrap())
+        .output()
+        .unwrap();
+    let found = ended(&output);
+    let kept = backups(folder.path());
+    assert_eq!((found.code, kept.len()), (Some(1), 1), "{}", found.stderr);
+    let told = format!(
+        "cannot write to stdout: No space left on device (os error 28); the table is written and verified; to undo: \
+         flashfit restore {image} --backup {}\n",
+        kept[0]
+    );
+    assert!(found.stderr.ends_with(&told), "{}", found.stderr);
+}
+
+#[test]
+fn the_command_that_undoes_a_write_is_one_line_whatever_the_names_hold() {
+    if !need("bash") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let image = patterned(folder.path(), "it's\na \u{1b}[2J\u{202e}.img");
+    let before = checksum(&image);
+    let written = run(folder.path(), &words(&[&["write", &image], &TABLE, &YES]));
+    assert_eq!(written.code, Some(0), "{}", written.stderr);
+    for line in written.stdout.lines().chain(written.stderr.lines()) {
+        assert!(!line.contains(['\u{1b}', '\u{202e}']), "{line:?}");
+    }
+    let undo = written
+        .stdout
+        .lines()
+        .find_map(|line| line.strip_prefix("to undo: flashfit "))
+        .unwrap_or_else(|| panic!("{}", written.stdout));
+    let program = env!("CARGO_BIN_EXE_flashfit");
+    let command = format!("{program} {undo} {}", YES.join(" "));
+    let status = Command::new("bash").args(["-c", &command]).status();
+    assert!(status.unwrap().success(), "{command}");
+    assert_eq!(checksum(&image), before);
+}
+
+#[test]
+fn an_image_that_cannot_be_written_is_refused_before_the_scan() {
+    if !need_root() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let image = patterned(folder.path(), "a.img");
+    // The only mark on a file that root heeds.
+    let marked = tool("chattr", &["+i", &image]);
+    if !marked.status.success() {
+        common::kernel_lacks("immutable files on this file system");
+        return;
+    }
+    let refused = run(
+        folder.path(),
+        &words(&[&["wizard", &image], &["--fs", "exfat"], &YES]),
+    );
+    let _ = tool("chattr", &["-i", &image]);
+    assert!(matches!(refused.code, Some(1 | 4)), "{}", refused.stderr);
+    assert_eq!(refused.stderr.lines().count(), 1, "{}", refused.stderr);
+    assert!(refused.stderr.contains(&image), "{}", refused.stderr);
 }

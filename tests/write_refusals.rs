@@ -138,7 +138,7 @@ fn a_write_protected_or_unattached_device_is_refused() {
         return;
     }
     let disk = Loop::new(DISK, &["--read-only"]);
-    refused(&disk, &[], "is write-protected");
+    refused(&disk, &[], "is attached read-only; detach it");
     let device = disk.device.clone();
     says("losetup", &["-d", &device]);
     let ended = write_disk(&disk, &["--erase-block", "4MiB"]);

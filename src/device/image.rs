@@ -9,6 +9,7 @@ use crate::topology::{Facts, Transport};
 use crate::units::{Bytes, LogicalBlock};
 use nix::fcntl::{Flock, FlockArg};
 use nix::libc;
+use nix::unistd::AccessFlags;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
@@ -157,6 +158,19 @@ impl WritableImage {
         let is_same = (named.dev(), named.ino()) == (open.dev(), open.ino());
         Ok(is_same && open.len() / unit * unit == self.capacity().get())
     }
+}
+
+/// Whether an image can be opened for writing, asked before anything that takes long.
+///
+/// # Errors
+///
+/// As [`open_writable`], but for a lock.
+pub fn check_writable(path: &Path) -> Result<(), OpenError> {
+    refuse_attached(path)?;
+    let given = path.to_string_lossy();
+    // Asked, not tried out: a dry run asks too, and opens nothing for writing.
+    nix::unistd::eaccess(path, AccessFlags::W_OK)
+        .map_err(|errno| explain(&given, Some(path), &errno.into()))
 }
 
 /// Open an image for reading and writing.

@@ -82,7 +82,10 @@ impl Journal {
     /// Whatever keeps the file from being made, a file of that name included: it may be the journal
     /// of a run that never ended.
     pub fn create(path: &Path, facts: &Facts) -> io::Result<Journal> {
-        Journal::begin(Store::create(path)?, facts)
+        // A file without its first line is no journal, and would only be in the way.
+        Journal::begin(Store::create(path)?, facts).inspect_err(|_| {
+            let _ = std::fs::remove_file(path);
+        })
     }
 
     /// A journal that lives as long as the program, for devices that do the same.

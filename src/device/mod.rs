@@ -54,8 +54,7 @@ mod buffer;
 mod open_error;
 
 pub use buffer::AlignedBuffer;
-pub(crate) use open_error::shell_word;
-pub use open_error::{OpenError, OpenErrorKind, SMALLEST_DEVICE};
+pub use open_error::{OpenError, OpenErrorKind, SMALLEST_DEVICE, permission_text};
 
 use crate::topology::Facts;
 use crate::units::{ByteRange, Bytes, LogicalBlock};

@@ -1,6 +1,7 @@
 //! Why a device or an image cannot be opened: what happened, and what to run next.
 
 use super::sysfs::{Use, Virtual};
+use crate::quote::shell_word;
 use crate::units::{Bytes, LogicalBlock};
 
 /// The smallest device that is worth measuring: the scans compare several erase blocks with one
@@ -38,7 +39,7 @@ pub enum OpenError {
         path: String,
     },
     /// EACCES or EPERM.
-    #[error("{}", permission_text(path, group.as_deref()))]
+    #[error("{}", permission_text(path, group.as_deref(), "scan"))]
     Permission {
         /// As given.
         path: String,
@@ -192,9 +193,7 @@ pub enum OpenError {
         release: String,
     },
     /// Write-protected; only when it is opened for writing.
-    #[error(
-        "{path} is write-protected; push the slider of the card or adapter towards the contacts, re-insert it, and run the command again (scans are possible as it is)"
-    )]
+    #[error("{path} {}", read_only_text(path))]
     ReadOnly {
         /// As given.
         path: String,
@@ -281,15 +280,29 @@ pub(super) fn check_size(path: &str, size: Bytes, block: u64) -> Result<LogicalB
     Ok(block)
 }
 
-fn permission_text(path: &str, group: Option<&str>) -> String {
+/// What to run instead, when `command` was run without the right to open the device.
+pub fn permission_text(path: &str, group: Option<&str>, command: &str) -> String {
     let owner = match group {
         Some(group) => format!(" (it belongs to the group {group})"),
         None => String::new(),
     };
     format!(
-        "no permission to open {path}{owner}; run: sudo flashfit scan {}",
+        "no permission to open {path}{owner}; run: sudo flashfit {command} {}",
         shell_word(path)
     )
+}
+
+/// Only a card has a slider.
+fn read_only_text(path: &str) -> &'static str {
+    match path {
+        path if path.starts_with("/dev/loop") => {
+            "is attached read-only; detach it (losetup --detach) and attach its file without --read-only"
+        }
+        path if path.starts_with("/dev/") => {
+            "is write-protected; push the slider of the card or adapter towards the contacts, re-insert it, and run the command again (scans are possible as it is)"
+        }
+        _ => "lies on a read-only file system; copy it to a place where it can be written",
+    }
 }
 
 fn in_use_text(path: &str, uses: &[Use]) -> String {
@@ -307,16 +320,6 @@ fn in_use_text(path: &str, uses: &[Use]) -> String {
         said.join(", "),
         release.join(" && ")
     )
-}
-
-/// `text` as one word of a POSIX shell.
-pub(crate) fn shell_word(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:=,@%".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
-    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! What a write would do, for people: what is there, what becomes of it, and every sector that is
 //! written. ASCII only.
 
-use super::layout_text::{self, ascii};
+use super::layout_text;
 use crate::plan::Layout;
 use crate::plan::types::type_name;
+use crate::quote::ascii;
 use crate::table::restore::{Restoring, State};
 use crate::table::wipe::Fate;
 use crate::table::{Extent, Part, Prepared};

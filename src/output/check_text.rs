@@ -3,6 +3,7 @@
 use super::check::CheckReport;
 use crate::plan::TableKind;
 use crate::plan::types::type_name;
+use crate::quote::ascii;
 use crate::table::check::{Cost, Decides, Finding, Item, Place, Weight};
 use crate::units::Bytes;
 use std::fmt::Write;
@@ -235,14 +236,4 @@ fn verdict(report: &CheckReport) -> String {
         ""
     };
     format!("Verdict: {grid}, {consistent}{doubt}")
-}
-
-/// Everything beyond printable ASCII escaped: a name may hold anything, also what moves a cursor.
-fn ascii(text: &str) -> String {
-    text.chars()
-        .map(|c| match c {
-            ' '..='~' => c.to_string(),
-            _ => c.escape_unicode().to_string(),
-        })
-        .collect()
 }

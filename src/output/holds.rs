@@ -1,6 +1,6 @@
 //! What is on a device now, in a few words: what somebody recognises it by before giving it away.
 
-use super::layout_text::ascii;
+use crate::quote::ascii;
 use crate::table::read::{Contents, SignatureKind};
 
 /// More partitions than these are only counted.

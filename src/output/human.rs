@@ -12,9 +12,10 @@ mod writes;
 
 use super::report::Report;
 use super::telling;
+use crate::quote::shell_word;
 use crate::topology::Transport;
 use std::path::Path;
-use words::{Text, shell_word};
+use words::Text;
 
 /// The whole report. `saved_as` is the file that it was saved in, if it was.
 pub fn render(report: &Report, saved_as: Option<&Path>) -> String {
@@ -135,7 +136,7 @@ fn next(report: &Report, saved_as: Option<&Path>, text: &mut Text) {
     }
     match saved_as {
         Some(file) if report.device.capacity.is_some() => {
-            let file = shell_word(&file.to_string_lossy());
+            let file = shell_word(file);
             text.command(
                 &format!("flashfit plan --report {file}"),
                 "lay out partitions to fit",

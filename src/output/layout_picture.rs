@@ -1,9 +1,10 @@
 //! A layout as a picture: the whole medium as a bar, and its start enlarged, with the boundaries of
 //! the grid. ASCII only, so that it reads the same on a plain console and over a serial line.
 
-use super::layout_text::{ascii, mib, number};
+use super::layout_text::{mib, number};
 use crate::plan::filesystem::Inside;
 use crate::plan::layout::{GapKind, Layout, Partition};
+use crate::quote::ascii;
 use crate::units::{Bytes, Lba};
 use std::fmt::Write;
 

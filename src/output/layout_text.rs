@@ -6,6 +6,7 @@ use crate::plan::filesystem::advice::{Advice, Suits};
 use crate::plan::filesystem::{Format, Inside};
 use crate::plan::layout::{AlignedBy, Layout, Partition};
 use crate::plan::types::type_name;
+use crate::quote::ascii;
 use crate::units::{Bytes, MIB};
 use std::fmt::Write;
 
@@ -196,7 +197,12 @@ fn remarks(layout: &Layout, text: &mut String) {
         let _ = writeln!(text, "\nfile systems:");
     }
     for command in &layout.mkfs {
-        let _ = writeln!(text, "  {}", ascii(command));
+        // Escaped it would be another command.
+        let shown = match command.is_ascii() {
+            true => ascii(command),
+            false => "one with letters beyond ASCII: --format mkfs prints it".to_owned(),
+        };
+        let _ = writeln!(text, "  {shown}");
     }
     if let Some(advice) = &layout.advice {
         let _ = writeln!(text);
@@ -259,14 +265,4 @@ pub(super) fn mib(size: Bytes) -> String {
         return size.to_string();
     }
     format!("{} MiB", number(size))
-}
-
-/// Everything beyond printable ASCII as `\u{…}`: labels may hold anything, also what moves a cursor.
-pub(super) fn ascii(text: &str) -> String {
-    text.chars()
-        .map(|c| match c {
-            ' '..='~' => c.to_string(),
-            _ => c.escape_unicode().to_string(),
-        })
-        .collect()
 }

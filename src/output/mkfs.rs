@@ -3,6 +3,7 @@
 use crate::plan::filesystem::command::{UNKNOWN_DISK, mkfs, partition_node};
 use crate::plan::filesystem::{Format, Inside};
 use crate::plan::layout::Layout;
+use crate::quote::in_a_comment;
 use std::fmt::Write;
 
 /// The script, with a final line break. `disk` is the whole disk; `None` when the plan was made from
@@ -56,16 +57,9 @@ fn comment(layout: &Layout, index: usize, format: &Format, text: &mut String) {
             "# what it allocates lies on the grid of {}",
             layout.alignment.ends()
         ),
-        Inside::StartOnly(why) => writeln!(text, "# {}", one_line(why)),
+        Inside::StartOnly(why) => writeln!(text, "# {}", in_a_comment(why)),
     };
     if !format.mount.is_empty() {
-        let _ = writeln!(text, "# mount with: -o {}", one_line(&format.mount));
+        let _ = writeln!(text, "# mount with: -o {}", in_a_comment(&format.mount));
     }
-}
-
-/// Texts may come from a file: a line break in one must not become a command.
-fn one_line(text: &str) -> String {
-    text.chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect()
 }

@@ -19,3 +19,4 @@ mod script;
 pub mod sfdisk;
 pub mod sgdisk;
 mod telling;
+pub mod wear;

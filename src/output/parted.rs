@@ -5,11 +5,12 @@
 //! comment says so. Places are given in sectors, ends inclusive, with `--align none`: parted would
 //! move them otherwise.
 
-use super::script::{comment, device, head, quoted};
+use super::script::{comment, device, head};
 use crate::plan::gpt_shape::STANDARD_ENTRIES;
 use crate::plan::layout::{LEGACY_BIOS_BOOTABLE, Layout, Partition};
 use crate::plan::types::{BASIC_DATA, LINUX_DATA, LINUX_SWAP};
 use crate::plan::{Guid, PartitionType, TableKind};
+use crate::quote::script_word;
 
 /// Why there is no such script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -75,7 +76,7 @@ pub fn render(layout: &Layout) -> Result<String, OnlyStandardGpt> {
 fn make(partition: &Partition, table: TableKind) -> Vec<String> {
     let first = match table {
         TableKind::Mbr => "primary".to_owned(),
-        TableKind::Gpt => quoted(&for_parted(&partition.name)),
+        TableKind::Gpt => script_word(&for_parted(&partition.name)),
     };
     vec![
         "mkpart".to_owned(),

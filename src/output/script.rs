@@ -1,16 +1,8 @@
-//! What the shell scripts share: quoting, and the comments on top.
+//! What the shell scripts share: the checks, and the comments on top.
 
 use crate::plan::layout::Layout;
+use crate::quote::in_a_comment;
 use std::fmt::Write;
-
-/// A word for a POSIX shell: between single quotes nothing has a meaning but the quote itself.
-pub(super) fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=:./,".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
-}
 
 /// The beginning: for what it was made, and what it refuses.
 pub(super) fn head(layout: &Layout, tool: &str, text: &mut String) {
@@ -79,21 +71,6 @@ pub(super) fn device(layout: &Layout, text: &mut String) {
 /// One line of comment. Reasons may come from a file: a line break in one must not become a command.
 pub(super) fn comment(text: &mut String, words: &str) {
     text.push_str("# ");
-    text.extend(words.chars().map(|c| if c.is_control() { ' ' } else { c }));
+    text.push_str(&in_a_comment(words));
     text.push('\n');
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nothing_in_a_quoted_word_has_a_meaning() {
-        assert_eq!(quoted("1:2048:4095"), "1:2048:4095");
-        assert_eq!(quoted(""), "''");
-        assert_eq!(quoted("a b"), "'a b'");
-        assert_eq!(quoted("$(x) `y` \"z\" \\"), "'$(x) `y` \"z\" \\'");
-        assert_eq!(quoted("it's"), "'it'\\''s'");
-        assert_eq!(quoted("*"), "'*'");
-    }
 }

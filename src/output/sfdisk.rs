@@ -14,6 +14,7 @@
 use crate::plan::gpt_shape::STANDARD_ENTRIES;
 use crate::plan::layout::{Layout, Partition};
 use crate::plan::{PartitionType, TableKind};
+use crate::quote::in_a_comment;
 use std::fmt::Write;
 
 /// The oldest util-linux that takes the script: 2.35 writes the `sector-size:` header but refuses
@@ -42,9 +43,9 @@ fn comments(layout: &Layout, text: &mut String) {
     let block = layout.logical_block.bytes().get();
     let mut comment = |line: String| {
         // Reasons may come from a file: a line break in one must not become a command.
-        let line = line.chars().take(LONGEST_COMMENT);
+        let line: String = line.chars().take(LONGEST_COMMENT).collect();
         text.push_str("# ");
-        text.extend(line.map(|c| if c.is_control() { ' ' } else { c }));
+        text.push_str(&in_a_comment(&line));
         text.push('\n');
     };
     comment(format!(

@@ -4,10 +4,11 @@
 //! set to one sector and every place is given. First and last usable sector are its own choice, and
 //! the same as in the layout.
 
-use super::script::{comment, device, head, quoted};
+use super::script::{comment, device, head};
 use crate::plan::gpt_shape::STANDARD_ENTRIES;
 use crate::plan::layout::{Layout, Partition};
 use crate::plan::{PartitionType, TableKind};
+use crate::quote::script_word;
 
 /// Why there is no such script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -48,7 +49,7 @@ pub fn render(layout: &Layout) -> Result<String, OnlyGpt> {
     text += "sgdisk";
     for word in words {
         text += " \\\n    ";
-        text += &quoted(&word);
+        text += &script_word(&word);
     }
     text += " \\\n    \"$device\"\n";
     Ok(text)

@@ -107,7 +107,7 @@ pub(super) fn cost(report: &Report) -> String {
         return "Read from a log: no device was touched.".to_owned();
     }
     if cost.reads == 0 && cost.writes == 0 {
-        return "Nothing was measured, and nothing was written.".to_owned();
+        return "Nothing was measured.".to_owned();
     }
     // The time of the user is in the JSON: on a simulated stick it tells nothing, elsewhere it is
     // the same but for the arithmetic.
@@ -132,7 +132,7 @@ pub(super) fn cost(report: &Report) -> String {
         };
     }
     line += &if cost.writes == 0 {
-        " Nothing was written.".to_owned()
+        " Measuring wrote nothing.".to_owned()
     } else {
         format!(
             " {}, {} in all, were made.",

@@ -71,6 +71,8 @@ pub fn present_id(device: &mut dyn ReadDevice, intent: &Intent) -> Result<Option
 /// A file that cannot be read, or is no layout.
 pub fn saved_layout(path: &Path) -> Result<Layout, Error> {
     let bytes = read(path)?;
-    layout_json::parse(&String::from_utf8_lossy(&bytes))
-        .map_err(|error| Error::failed(format!("{}: {error}", path.display())))
+    layout_json::parse(&String::from_utf8_lossy(&bytes)).map_err(|error| {
+        Error::failed(format!("{}: {error}", path.display()))
+            .hint("name a layout as it is made with: flashfit plan DEVICE --format json")
+    })
 }

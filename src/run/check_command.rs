@@ -24,7 +24,7 @@ const SEED: u64 = 1;
 /// # Errors
 /// A device or a report that cannot be read. What is off the grid or inconsistent is a result.
 pub fn check_device(args: &CheckArgs) -> Result<ExitCode, Error> {
-    let mut opened = source::open(&args.device, SEED)?;
+    let mut opened = source::open(&args.device, SEED, "check")?;
     let facts = opened.device().facts().clone();
     let Judged { choice, page, note } = judged(args, &facts)?;
     let alignment_offset = match &opened {

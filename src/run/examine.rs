@@ -57,7 +57,7 @@ pub fn examine_and_keep(
     samples: &SamplesFile,
     watch: Watch<'_>,
 ) -> Result<Examined, Error> {
-    let mut opened = source::open(name, seed)?;
+    let mut opened = source::open(name, seed, "scan")?;
     let facts = opened.device().facts().clone();
     if !opened.is_flash() {
         return Ok(Examined::only(of_image(facts)));

@@ -78,7 +78,7 @@ fn present(args: &PlanArgs, intent: &Intent) -> Result<Option<DiskId>, Error> {
         )
         .hint("name the identifier that it bears; this prints it: sudo sfdisk --disk-id DEVICE"));
     };
-    let mut opened = source::open(device, args.seed)?;
+    let mut opened = source::open(device, args.seed, "plan")?;
     present_id(opened.device(), intent)
 }
 

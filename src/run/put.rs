@@ -10,11 +10,12 @@ use super::ground::{Ground, exchanged, layout};
 use super::mkfs;
 use super::progress::Watch;
 use super::target::{self, Target};
-use crate::device::{ReadDevice, shell_word};
+use crate::device::ReadDevice;
 use crate::error::{Error, ExitCode};
 use crate::output::change_text;
 use crate::plan::Layout;
 use crate::plan::intent::Intent;
+use crate::quote::{on_one_line, shell_word};
 use crate::table::{self, Identity, PrepareError, Prepared, Undone, WriteError};
 use crate::topology::Facts;
 use crate::units::{ByteRange, LogicalBlock};
@@ -139,6 +140,9 @@ impl<'a> Ready<'a> {
     /// shows the old table is no error here: the table is written.
     pub fn write(mut self, watch: Watch<'_>) -> Result<Written, Error> {
         let (name, target) = (self.job.name, &mut self.target);
+        if watch.is_stopped() {
+            return Err(interrupted(name));
+        }
         let layout = self.prepared.layout().clone();
         let identity = Identity::of(target.facts());
         let mut path = None;
@@ -150,7 +154,7 @@ impl<'a> Ready<'a> {
         let undo = format!(
             "flashfit restore {} --backup {}",
             shell_word(name),
-            shell_word(&backup.to_string_lossy())
+            shell_word(&backup)
         );
         image
             .write(target.device(), &|| watch.is_stopped())
@@ -167,7 +171,7 @@ impl<'a> Ready<'a> {
         }
         text += &format!(
             "what was there is saved in {}\nto undo: {undo}\n",
-            backup.display()
+            on_one_line(&backup.to_string_lossy())
         );
         if self.tools.is_none() {
             for command in &layout.mkfs {
@@ -187,6 +191,14 @@ impl<'a> Ready<'a> {
 }
 
 impl Written {
+    /// What to say besides, where the result could not be told: it is there all the same.
+    pub fn untold(&self, error: Error) -> Error {
+        error.hint(format!(
+            "the table is written and verified; to undo: {}",
+            self.undo
+        ))
+    }
+
     /// Make the file systems that were asked for, and tell where they lie. The tools claim the
     /// partitions themselves, which nobody can while the disk is claimed. Nothing is in them that a
     /// desktop could mount: old signatures were wiped.
@@ -260,6 +272,14 @@ pub fn prepare(device: &mut dyn ReadDevice, layout: &Layout) -> Result<Prepared,
     })
 }
 
+/// Ctrl-C came in time.
+pub fn interrupted(name: &str) -> Error {
+    Error::new(
+        ExitCode::Interrupted,
+        format!("{name}: interrupted, nothing was written"),
+    )
+}
+
 /// The exit code and the way out of a write that failed.
 fn of_write(name: &str, error: &WriteError, undo: &str) -> Error {
     let code = match error {
@@ -267,8 +287,11 @@ fn of_write(name: &str, error: &WriteError, undo: &str) -> Error {
         WriteError::Interrupted { .. } => ExitCode::Interrupted,
         _ => ExitCode::Io,
     };
+    let was_interrupted = matches!(error, WriteError::Interrupted { .. });
     let hint = match error.undone() {
+        None if was_interrupted => "run the command again to write it".to_owned(),
         None => "find out who uses the device, and run the command again".to_owned(),
+        Some(Undone::Restored) if was_interrupted => "the device is as it was".to_owned(),
         Some(Undone::Restored) => "try another port or reader; the device is as it was".to_owned(),
         Some(Undone::Failed(_) | Undone::Lies { .. }) => {
             format!("what was there is saved; once the device works again put it back with: {undo}")

@@ -8,6 +8,7 @@ use super::{interrupt, print, tell};
 use crate::cli::RestoreArgs;
 use crate::error::{Error, ExitCode};
 use crate::output::change_text;
+use crate::quote::on_one_line;
 use crate::table::backup::{self, Backup};
 use crate::table::restore::{self, RestoreError, Restoring, State};
 use crate::units::LogicalBlock;
@@ -52,7 +53,10 @@ fn schema(text: &str) -> Option<String> {
 /// The old table and what else a write replaced.
 fn restore_table(args: &RestoreArgs, text: &str) -> Result<ExitCode, Error> {
     let backup = Backup::parse(text)
-        .map_err(|error| Error::failed(format!("{}: {error}", args.backup.display())))?;
+        .map_err(|error| {
+            Error::failed(format!("{}: {error}", args.backup.display()))
+                .hint("name the file that the write told of; this lists them: ls -lt ~/.local/state/flashfit /var/lib/flashfit")
+        })?;
     // An image does not tell its sectors; the file knows them.
     let block = std::path::Path::new(&args.device)
         .is_file()
@@ -76,7 +80,7 @@ fn restore_table(args: &RestoreArgs, text: &str) -> Result<ExitCode, Error> {
     print(
         format!(
             "{}: all {} sectors hold the old bytes again, {written} were written\n",
-            args.device,
+            on_one_line(&args.device),
             restoring.backup().sectors.len()
         )
         .as_bytes(),

@@ -7,6 +7,7 @@ use crate::cli::RestoreArgs;
 use crate::device::ReadDevice;
 use crate::device::journal::{Journal, PutBackError, SCHEMA};
 use crate::error::{Error, ExitCode};
+use crate::quote::on_one_line;
 use crate::table::Identity;
 use std::io::Read;
 use std::path::Path;
@@ -31,7 +32,7 @@ pub fn is_journal(path: &Path) -> bool {
 /// # Errors
 /// A file that is no journal, a device that it is not of, and everything that must not be written.
 pub fn restore_journal(args: &RestoreArgs) -> Result<ExitCode, Error> {
-    let shown = args.backup.display();
+    let shown = on_one_line(&args.backup.to_string_lossy());
     let mut journal = Journal::open(&args.backup).map_err(|error| {
         Error::failed(format!("{shown}: {error}")).hint("nothing was written; check the name")
     })?;
@@ -50,7 +51,7 @@ pub fn restore_journal(args: &RestoreArgs) -> Result<ExitCode, Error> {
             format!(
                 "{}: {shown} was put back before, so nothing is written now; to do it again restore it at a terminal, \
                  without --yes\n",
-                args.device
+                on_one_line(&args.device)
             )
             .as_bytes(),
         )?;
@@ -80,7 +81,9 @@ pub fn restore_journal(args: &RestoreArgs) -> Result<ExitCode, Error> {
     print(
         format!(
             "{}: {} in {} places hold the old bytes again; {shown} is of no more use\n",
-            args.device, back.bytes, back.writes
+            on_one_line(&args.device),
+            back.bytes,
+            back.writes
         )
         .as_bytes(),
     )?;
@@ -117,7 +120,7 @@ fn what(args: &RestoreArgs, journal: &Journal) -> String {
     };
     format!(
         "{} will get back {} in {} places that write tests overwrote{done}{torn}\n",
-        args.device.escape_debug(),
+        on_one_line(&args.device),
         journal.size(),
         journal.len()
     )

@@ -2,7 +2,9 @@
 
 use crate::device::simulated::{self, ProfileError, SimulatedStick};
 use crate::device::sysfs::{self, Roots, Use};
-use crate::device::{OpenError, OpenErrorKind, ReadDevice, SMALLEST_DEVICE, block, image};
+use crate::device::{
+    OpenError, OpenErrorKind, ReadDevice, SMALLEST_DEVICE, block, image, permission_text,
+};
 use crate::error::{Error, ExitCode};
 use crate::units::LogicalBlock;
 use std::path::{Path, PathBuf};
@@ -20,11 +22,12 @@ pub enum Opened {
 /// In front of the name of a simulated stick.
 pub(super) const SIMULATED: &str = "sim:";
 
-/// Open a device for reading only. `seed` decides the noise of a simulated stick.
+/// Open a device for reading only. `seed` decides the noise of a simulated stick; `command` is what to
+/// run again where the right to open it is missing.
 ///
 /// # Errors
 /// Everything that cannot be scanned, each with its own sentence and exit code.
-pub fn open(name: &str, seed: u64) -> Result<Opened, Error> {
+pub fn open(name: &str, seed: u64, command: &str) -> Result<Opened, Error> {
     if name.is_empty() {
         return Err(Error::usage("the name of the device is empty").hint("run: flashfit list"));
     }
@@ -38,14 +41,20 @@ pub fn open(name: &str, seed: u64) -> Result<Opened, Error> {
         }
         return Ok(Opened::Simulated(Box::new(stick)));
     }
+    let explain = |error: OpenError| match &error {
+        OpenError::Permission { path, group } => {
+            Error::failed(permission_text(path, group.as_deref(), command))
+        }
+        _ => of_open(&error),
+    };
     let path = Path::new(name);
     // Looked at, not opened: some nodes (the replay-protected area of an eMMC) must not be.
     if path.is_file() {
         // A file does not tell its logical block; 512 is what nearly all media have.
-        let image = image::open(path, LogicalBlock::B512).map_err(|error| of_open(&error))?;
+        let image = image::open(path, LogicalBlock::B512).map_err(explain)?;
         return Ok(Opened::Image(Box::new(image)));
     }
-    let device = block::open(path).map_err(|error| of_open(&error))?;
+    let device = block::open(path).map_err(explain)?;
     let uses = sysfs::in_use(&Roots::system(), device.disk());
     Ok(Opened::Block(Box::new(device), uses))
 }

@@ -43,7 +43,7 @@ pub fn check(name: &str, block: Option<LogicalBlock>, command: &str) -> Result<(
         return Err(Error::usage("the name of the device is empty").hint("run: flashfit list"));
     }
     if Path::new(name).is_file() {
-        return Ok(());
+        return image::check_writable(Path::new(name)).map_err(|error| of_open(&error, command));
     }
     if block.is_some() {
         return Err(

@@ -122,7 +122,7 @@ impl Run<'_> {
             .ok_or_else(|| Error::failed("nothing is known of the device yet"))?;
         let present = match intent.disk_id {
             DiskIdChoice::Keep => {
-                let mut opened = source::open(talk.device(), self.args.seed)?;
+                let mut opened = source::open(talk.device(), self.args.seed, "wizard")?;
                 present_id(opened.device(), intent)?
             }
             DiskIdChoice::Random | DiskIdChoice::Given(_) => None,

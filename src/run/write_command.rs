@@ -6,6 +6,7 @@
 use super::arrange::saved_layout;
 use super::backup_file;
 use super::consent::asker;
+use super::ending::Ending;
 use super::examine::{Examined, examine};
 use super::ground::{Ground, layout, with_block};
 use super::intent::intent;
@@ -33,6 +34,9 @@ pub fn write(args: &WriteArgs) -> Result<ExitCode, Error> {
     let mut asker = asker(&args.consent)?;
     let place = backup_file::place(args.backup.as_deref(), &args.device)?;
     target::check(&args.device, args.sector_size, "write")?;
+    // From here on a signal ends what is going on, not the program.
+    let interrupted = interrupt::listen()?;
+    let watch = Watch::alone(&interrupted);
     let ground = ground(args)?;
     let job = Job {
         name: &args.device,
@@ -47,13 +51,16 @@ pub fn write(args: &WriteArgs) -> Result<ExitCode, Error> {
     // What the question is about, where it is put.
     tell(&ready.preview());
     ready.ask(asker.as_mut())?;
-    let interrupted = interrupt::listen()?;
-    let watch = Watch::alone(&interrupted);
     let written = ready.write(watch)?;
-    print(written.text.as_bytes())?;
-    written.shown.clone()?;
-    print(written.make_file_systems(&args.device, watch)?.as_bytes())?;
-    Ok(ExitCode::Done)
+    let mut ending = Ending::new(ExitCode::Done);
+    let told = print(written.text.as_bytes());
+    ending.add(told.map_err(|error| written.untold(error)));
+    let made = written
+        .shown
+        .clone()
+        .and_then(|()| written.make_file_systems(&args.device, watch));
+    ending.add(made.and_then(|text| print(text.as_bytes())));
+    Ok(ending.finish())
 }
 
 /// Everything but the write, on a device that is open for reading only.

@@ -6,6 +6,7 @@ use super::samples_file::{After, SamplesFile, SavedOptions};
 use super::scan::{self, Options, Scanned, Writes};
 use super::target::Target;
 use super::{backup_file, consent, source, target, unoccupied};
+use crate::cli::{WRITE_LIMIT, WizardArgs};
 use crate::device::journal::{Journal, PutBack, PutBackError};
 use crate::device::sysfs;
 use crate::device::wrappers::samples::SampleLog;
@@ -15,6 +16,8 @@ use crate::error::{Error, ExitCode};
 use crate::geometry::Warning;
 use crate::measure::meter::Stop;
 use crate::measure::territory::Territory;
+use crate::output::wear::times_full;
+use crate::quote::{on_one_line, shell_word};
 use crate::units::{Bytes, Size};
 use crate::wizard::Ask;
 use std::path::{Path, PathBuf};
@@ -45,6 +48,26 @@ pub struct How<'a> {
     pub journal: Option<&'a Path>,
     /// Where every access goes.
     pub samples: &'a SamplesFile,
+}
+
+impl<'a> How<'a> {
+    /// As the wizard makes them, at a terminal and unattended.
+    pub fn of_wizard(
+        args: &WizardArgs,
+        name: &'a str,
+        tests: Tests,
+        samples: &'a SamplesFile,
+    ) -> How<'a> {
+        How {
+            name,
+            seed: args.seed,
+            time_limit: args.time_limit,
+            write_limit: args.write_limit.unwrap_or(WRITE_LIMIT),
+            tests,
+            journal: None,
+            samples,
+        }
+    }
 }
 
 /// Open, ask when there is somebody to ask, scan, put back, report.
@@ -258,8 +281,8 @@ fn left(
             let error = match journal.path() {
                 Some(path) => gone.hint(format!(
                     "the journal is kept; plug it in again and run: flashfit restore {} --backup {}",
-                    name,
-                    path.display()
+                    shell_word(name),
+                    shell_word(path)
                 )),
                 None => gone,
             };
@@ -307,12 +330,12 @@ fn announcement(
     target: &Target,
     journal: Option<&PathBuf>,
 ) -> String {
-    let name = name.escape_debug();
+    let name = on_one_line(name);
     let wear = wear(limit, target.facts().capacity.unwrap_or_default());
     let what = match journal {
         Some(path) => format!(
             "write tests will overwrite parts of {name} and put them back; what was there is saved first, in {}\n",
-            path.display()
+            on_one_line(&path.to_string_lossy())
         ),
         None => format!("write tests will destroy what is on {name}: nothing is put back\n"),
     };
@@ -327,8 +350,9 @@ fn announcement(
         _ => " and more",
     };
     format!(
-        "{what}  at most {limit} are written, in {}{more}, and single blocks all over the device\n  the flash may wear by up to {wear:.2} times of being written full once\n",
-        ranges.join(", ")
+        "{what}  at most {limit} are written, in {}{more}, and single blocks all over the device\n  the flash may wear by up to {} of being written full once\n",
+        ranges.join(", "),
+        times_full(wear)
     )
 }
 

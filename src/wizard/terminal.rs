@@ -18,6 +18,9 @@ use std::sync::atomic::AtomicBool;
 /// How often a wrong answer may be typed.
 const TRIES: u32 = 3;
 
+/// The narrowest window that is promised, in columns.
+const WIDTH: usize = 80;
+
 /// A line that is typed is never longer; what is typed behind that is ignored.
 const LONGEST: usize = 512;
 
@@ -194,11 +197,17 @@ pub(super) fn ask_three_times(
     };
     for tried in 0..TRIES {
         let again = if tried > 0 { "that is not it. " } else { "" };
-        let question = format!(
-            "{again}To write to {}, type its name ({name}) or its size ({}){ways}",
-            target.name.escape_debug(),
+        let to = format!("{again}To write to {},", target.name.escape_debug());
+        let answers = format!(
+            "type its name ({name}) or its size ({})",
             target.capacity.get()
         );
+        let between = if to.len() + 1 + answers.len() + ways.len() > WIDTH {
+            '\n'
+        } else {
+            ' '
+        };
+        let question = format!("{to}{between}{answers}{ways}");
         match answer(question) {
             Line::Interrupted => return Consent::Interrupted,
             Line::Left => return Consent::Declined,

@@ -2,7 +2,7 @@
 
 use super::mounts::{Mounts, block_names};
 use super::{Disk, Roots, entries, text};
-use crate::device::open_error::shell_word;
+use crate::quote::shell_word;
 use std::fmt;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -113,7 +113,7 @@ impl Walk<'_> {
         below.push(Link::of(directory, name));
         let number = text(&directory.join("dev"));
         for at in self.mounts.of(name, number.as_deref()) {
-            let release = format!("sudo umount {}", shell_word(&at.to_string_lossy()));
+            let release = format!("sudo umount {}", shell_word(&at));
             found.push(a_use(below, UseKind::Mounted(at), release));
         }
         if self.mounts.is_swap(name) {

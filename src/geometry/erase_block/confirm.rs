@@ -7,8 +7,10 @@
 //! are bet against with [`SuccessBet`]; a capital of 100 is an error of at most 1 %, however often
 //! one looks.
 
+use super::alike::Alike;
 use super::grid::{CELL, Grid};
 use super::kinds::{FEWEST_TEETH, Kinds, OFF_GRID_TIMES};
+use super::signal::{self, Ordinary};
 use crate::geometry::stats::{SuccessBet, median};
 use crate::measure::alignment::{Site, Triple};
 use crate::units::{Alignment, Bytes, gcd};
@@ -40,6 +42,8 @@ pub enum Outcome {
     Divided(u64),
     /// A bet is lost, or boundaries of one kind are not alike: this size is wrong.
     Refuted,
+    /// Every bet is won, but boundaries of a second kind cannot be ruled out within reason.
+    Unproven,
     /// It could not be decided within reason.
     Undecided,
 }
@@ -82,10 +86,11 @@ pub struct Confirmation {
     /// Places where pages of odd sizes would show.
     alias: SuccessBet,
     aliases: Vec<Bytes>,
-    /// The boundaries seen, and whether they are alike.
+    /// The boundaries seen, whether they are of several kinds, and whether they are of one.
     kinds: Kinds,
-    /// The noise of one difference, in seconds.
-    noise: f64,
+    alike: Alike,
+    /// What is known of ordinary reads.
+    ordinary: Ordinary,
     /// Whether the half of this size lies on a grid that can be read.
     half_is_testable: bool,
     roles: Vec<Role>,
@@ -96,7 +101,12 @@ pub struct Confirmation {
 
 impl Confirmation {
     /// Start betting on boundaries at `phase + k · unit` against all multiples and fractions.
-    pub fn new(unit: Bytes, phase: Bytes, sub_unit: Option<Bytes>, noise: f64) -> Confirmation {
+    pub fn new(
+        unit: Bytes,
+        phase: Bytes,
+        sub_unit: Option<Bytes>,
+        ordinary: Ordinary,
+    ) -> Confirmation {
         let finest = Bytes::kib(64);
         let divisors = [2, 3, 5, 7]
             .into_iter()
@@ -129,7 +139,8 @@ impl Confirmation {
                 })
                 .collect(),
             kinds: Kinds::default(),
-            noise,
+            alike: Alike::default(),
+            ordinary,
             roles: Vec::new(),
             triples: 0,
             exhausted: false,
@@ -147,9 +158,14 @@ impl Confirmation {
         self.phase
     }
 
-    /// The noise of one difference, in seconds.
-    pub fn noise(&self) -> f64 {
-        self.noise
+    /// More is known of ordinary reads now.
+    pub fn know(&mut self, ordinary: Ordinary) {
+        self.ordinary = ordinary;
+    }
+
+    /// What is known of ordinary reads.
+    pub fn ordinary(&self) -> Ordinary {
+        self.ordinary
     }
 
     /// Triples used.
@@ -277,15 +293,20 @@ impl Confirmation {
     /// Take in the triples of the last [`Confirmation::batch`]; `None` for one that was not usable.
     pub fn observe(&mut self, triples: &[Option<Triple>], rng: &mut Xoshiro256PlusPlus) {
         let roles = std::mem::take(&mut self.roles);
-        for (role, triple) in roles.iter().zip(triples) {
-            let Some(triple) = triple else { continue };
+        let (roles, usable): (Vec<Role>, Vec<Triple>) = roles
+            .into_iter()
+            .zip(triples)
+            .filter_map(|(role, triple)| Some((role, (*triple)?)))
+            .unzip();
+        for (role, placed) in roles.iter().zip(signal::place(&usable)) {
+            let triple = placed.triple;
             self.triples += 1;
             let (pre, on, post) = (
                 triple.pre.as_secs_f64(),
                 triple.on.as_secs_f64(),
                 triple.post.as_secs_f64(),
             );
-            let difference = on - (pre + post) / 2.0;
+            let difference = self.ordinary.difference(&placed);
             let largest = is_first([-on, -pre, -post], rng);
             match *role {
                 Role::Tooth { number } => {
@@ -293,6 +314,7 @@ impl Confirmation {
                     let third = usize::try_from(number % 3).unwrap_or(0);
                     self.thirds[third].observe(largest);
                     self.kinds.push(number, difference);
+                    self.alike.push(number, difference);
                 }
                 Role::Alias => self.alias.observe(largest),
                 Role::Between { divisor } => {
@@ -330,6 +352,12 @@ impl Confirmation {
         }
     }
 
+    /// Whether every bet is won, which confirms the boundaries, but not that none is of another kind.
+    fn is_won(&self) -> bool {
+        self.kinds.differences().len() >= self.fewest_teeth()
+            && self.bets().all(|bet| bet.log_capital() >= ENOUGH)
+    }
+
     /// How it stands.
     pub fn outcome(&self) -> Outcome {
         for divisor in &self.divisors {
@@ -346,7 +374,9 @@ impl Confirmation {
         let hopeless = |bet: &SuccessBet| bet.steps() >= PATIENCE && bet.log_capital() < 0.0;
         let mut classes = self.halves.iter().chain(&self.thirds);
         if self.alias.log_capital() >= ENOUGH
-            || self.kinds.are_unlike(self.noise)
+            || self
+                .kinds
+                .are_unlike(self.ordinary.noise(), self.ordinary.late())
             || classes.any(hopeless)
         {
             return Outcome::Refuted;
@@ -355,9 +385,7 @@ impl Confirmation {
         if self.divisors.iter().any(|d| hopeless(&d.lower)) {
             return Outcome::Undecided;
         }
-        if self.kinds.differences().len() >= self.fewest_teeth()
-            && self.bets().all(|bet| bet.log_capital() >= ENOUGH)
-        {
+        if self.is_won() && self.alike.is_shown(self.ordinary.late()) {
             // What cannot be tested is not confirmed.
             return if self.half_is_testable {
                 Outcome::Confirmed
@@ -369,8 +397,10 @@ impl Confirmation {
             let between = self.divisors.iter().any(|d| {
                 d.boundary.log_capital() >= ENOUGH / 2.0 && d.lower.log_capital() < ENOUGH
             });
-            return if between {
+            return if between || (self.is_won() && self.alike.seems_wrong(self.ordinary.late())) {
                 Outcome::Refuted
+            } else if self.is_won() {
+                Outcome::Unproven
             } else {
                 Outcome::Undecided
             };

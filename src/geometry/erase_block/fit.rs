@@ -67,8 +67,7 @@ pub enum Fit {
 pub struct FitCheck {
     told: Told,
     confirmation: Confirmation,
-    /// The noise of one difference, in seconds.
-    noise: f64,
+    ordinary: Ordinary,
     /// Whether a boundary would stand out of the noise.
     steady: bool,
     grid: Grid,
@@ -102,16 +101,16 @@ impl FitCheck {
             .filter(|s| blank == Blank::Ordinary || s.content == Content::Data)
             .map(|s| s.time.as_secs_f64())
             .collect();
-        let noise = Ordinary::guess(mad_sigma(&times)).own_noise();
+        let ordinary = Ordinary::of_unlike_places(mad_sigma(&times));
         let mut grid = Grid::new(capacity);
         for single in singles {
             grid.learn(single.at, single.content == Content::Blank);
         }
         FitCheck {
             told,
-            confirmation: Confirmation::new(told.bytes, told.phase, told.sub_unit, noise),
-            noise,
-            steady: noise <= STEADY * median(&times),
+            confirmation: Confirmation::new(told.bytes, told.phase, told.sub_unit, ordinary),
+            ordinary,
+            steady: ordinary.noise() <= STEADY * median(&times),
             grid,
             // Another stream than the one that orders the reads.
             rng: Xoshiro256PlusPlus::seed_from_u64(seed ^ 0xf175),
@@ -174,12 +173,12 @@ impl FitCheck {
                 return;
             }
             Outcome::Refuted => self.refuted = true,
-            Outcome::Undecided => self.undecided = true,
+            Outcome::Unproven | Outcome::Undecided => self.undecided = true,
         }
         self.read_sizes.remove(0);
         self.level.start_again();
         let told = self.told;
-        self.confirmation = Confirmation::new(told.bytes, told.phase, told.sub_unit, self.noise);
+        self.confirmation = Confirmation::new(told.bytes, told.phase, told.sub_unit, self.ordinary);
     }
 }
 
@@ -204,13 +203,7 @@ impl Inquiry for FitCheck {
     }
 
     fn observe(&mut self, triples: &[Triple]) {
-        let mut usable: Vec<Option<Triple>> = Vec::with_capacity(triples.len());
-        for triple in triples {
-            let blank = triple.content == Content::Blank;
-            self.grid.learn(triple.site.at, blank);
-            let leave_out = blank && self.blank == Blank::Unmapped;
-            usable.push((!leave_out).then_some(*triple));
-        }
+        let mut usable = signal::written(triples, self.blank, &mut self.grid);
         let kept: Vec<Triple> = usable.iter().flatten().copied().collect();
         if self.level.accepts(&kept) {
             self.used += kept.len();

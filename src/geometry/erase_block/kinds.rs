@@ -2,18 +2,19 @@
 //!
 //! Where every third boundary costs more than the others, the erase block is three times as large
 //! as what was found, and what was found is its sub-unit. Two tests look for that. The classes of
-//! boundaries (even and odd ones, the residues modulo three and four) are compared with one another:
-//! that finds multiples of two, three and four whatever the noise. And the differences are looked at as
-//! heaps, which finds multiples that no class stands for (five, seven, or a grid that is no multiple
-//! at all), where the noise is small.
+//! boundaries (even and odd ones, the residues modulo three, four and five) are compared with one another:
+//! that finds multiples of two to five whatever the noise. And the differences are looked at as heaps,
+//! which finds multiples that no class stands for (seven, or a grid that is no multiple at all), where
+//! the noise is small.
 
 use super::posterior::STEP_SPREAD;
+use super::signal::Late;
 use crate::geometry::stats::{SuccessBet, mad_sigma, median};
 use rand::RngExt;
 use rand::rngs::Xoshiro256PlusPlus;
 
-/// ln 900: nine comparisons of classes share an error of 1 %.
-const UNLIKE: f64 = 6.802_394_763_324_311;
+/// ln 1400: fourteen comparisons of classes share an error of 1 %.
+const UNLIKE: f64 = 7.244_227_515_603_35;
 
 /// Two kinds of boundaries lie apart by at least so many deviations of one kind: the medians of the
 /// two parts of one heap, however it is cut, are that far apart once in some thousands of cases (a
@@ -35,6 +36,9 @@ const SECOND_KIND: usize = 7;
 /// See [`SECOND_KIND`].
 const FEWEST_OF_A_KIND: usize = 5;
 
+/// More than the expected number of late reads by so many deviations are not explained by them.
+const LATE_ERRORS: f64 = 3.0;
+
 /// Boundaries with less than this share of the usual cost show nothing: on public sticks one in ten
 /// does not.
 const SHOWS_NOTHING: f64 = 0.25;
@@ -55,6 +59,7 @@ pub(super) struct Kinds {
     halves: Classes<2>,
     thirds: Classes<3>,
     quarters: Classes<4>,
+    fifths: Classes<5>,
 }
 
 /// Boundaries by the residue of their number, and bets that "a boundary of this class is the
@@ -104,6 +109,7 @@ impl Kinds {
         self.halves.push(number, difference);
         self.thirds.push(number, difference);
         self.quarters.push(number, difference);
+        self.fifths.push(number, difference);
         self.differences.push(difference);
     }
 
@@ -112,6 +118,7 @@ impl Kinds {
         self.halves.compare(rng);
         self.thirds.compare(rng);
         self.quarters.compare(rng);
+        self.fifths.compare(rng);
     }
 
     /// All differences, in the order seen.
@@ -122,15 +129,17 @@ impl Kinds {
     /// Whether the boundaries are of more than one kind: then a multiple is the erase block, and
     /// this size at best its sub-unit. Told by classes that differ, or by two heaps that neither
     /// noise nor the usual scatter of boundaries explains. `noise` is that of one difference.
-    pub(super) fn are_unlike(&self, noise: f64) -> bool {
+    pub(super) fn are_unlike(&self, noise: f64, late: Late) -> bool {
         self.halves.differ()
             || self.thirds.differ()
             || self.quarters.differ()
-            || (self.differences.len() >= FEWEST_TEETH && are_two_heaps(&self.differences, noise))
+            || self.fifths.differ()
+            || (self.differences.len() >= FEWEST_TEETH
+                && are_two_heaps(&self.differences, noise, late))
     }
 }
 
-fn are_two_heaps(differences: &[f64], noise: f64) -> bool {
+fn are_two_heaps(differences: &[f64], noise: f64, late: Late) -> bool {
     let cost = median(differences);
     let mut present: Vec<f64> = differences
         .iter()
@@ -143,7 +152,18 @@ fn are_two_heaps(differences: &[f64], noise: f64) -> bool {
     let gap = |n: &usize| present[*n] - present[*n - 1];
     let split = (fewest..(present.len() + 1).saturating_sub(fewest))
         .max_by(|a, b| gap(a).total_cmp(&gap(b)));
+    // Reads that are all late by the same, such as a turn of the bus, make heaps of their own: upwards
+    // where the read across the boundary was late, downwards where one beside it was.
+    let most_of = |share: f64| {
+        let expected = differences.len() as f64 * share;
+        expected + LATE_ERRORS * (expected * (1.0 - share)).sqrt()
+    };
     split.is_some_and(|n| {
+        let are_late = (present.len() - n) as f64 <= most_of(late.share);
+        let are_compared_with_late_ones = n as f64 <= most_of(2.0 * late.share);
+        if are_late || are_compared_with_late_ones {
+            return false;
+        }
         let (lower, upper) = present.split_at(n);
         let deviation = |heap: &[f64]| noise.hypot(STEP_SPREAD * median(heap));
         let is_tight = |heap: &[f64]| mad_sigma(heap) <= TIGHT * deviation(heap);
@@ -178,14 +198,16 @@ mod tests {
 
     #[test]
     fn boundaries_of_one_kind_are_alike() {
-        let unlike = (0..200).filter(|&seed| kinds(1, 10.0, 60, seed).are_unlike(1.0));
+        let unlike =
+            (0..200).filter(|&seed| kinds(1, 10.0, 60, seed).are_unlike(1.0, Late::default()));
         assert!(unlike.count() <= 2);
     }
 
     #[test]
     fn every_second_to_fifth_that_costs_more_is_seen() {
         for period in [2, 3, 4, 5] {
-            let seen = (0..100).filter(|&seed| kinds(period, 3.0, 100, seed).are_unlike(1.0));
+            let seen = (0..100)
+                .filter(|&seed| kinds(period, 3.0, 100, seed).are_unlike(1.0, Late::default()));
             let seen = seen.count();
             assert!(seen >= 85, "{period}: {seen} of 100");
         }
@@ -218,7 +240,7 @@ mod tests {
                 kinds.push(number, cost + normal(&mut rng));
                 kinds.compare(&mut rng);
             }
-            kinds.are_unlike(1.0)
+            kinds.are_unlike(1.0, Late::default())
         });
         let seen = seen.count();
         assert!(seen >= 98, "{seen} of 100");
@@ -236,9 +258,32 @@ mod tests {
                 kinds.push(number, scattered + normal(&mut rng));
                 kinds.compare(&mut rng);
             }
-            kinds.are_unlike(1.0)
+            kinds.are_unlike(1.0, Late::default())
         });
         assert!(seen.count() >= 90);
+    }
+
+    #[test]
+    fn late_reads_are_no_second_kind() {
+        // All late by the same: across the boundary, or in one of the two reads beside it.
+        for (by, share) in [(8.0, 6), (-8.0, 3)] {
+            let mut rng = Xoshiro256PlusPlus::seed_from_u64(4);
+            let mut kinds = Kinds::default();
+            for number in 0..120 {
+                let late = if rng.random_range(0..share) == 0 {
+                    by
+                } else {
+                    0.0
+                };
+                kinds.push(number, 12.0 + late + normal(&mut rng));
+            }
+            assert!(kinds.are_unlike(1.0, Late::default()), "{by}");
+            let late = Late {
+                share: 1.0 / 6.0,
+                excess: 8.0,
+            };
+            assert!(!kinds.are_unlike(1.0, late), "{by}");
+        }
     }
 
     #[test]
@@ -247,6 +292,6 @@ mod tests {
         for number in [3, 17, 40] {
             all.push(number, 30.0);
         }
-        assert!(!all.are_unlike(1.0));
+        assert!(!all.are_unlike(1.0, Late::default()));
     }
 }

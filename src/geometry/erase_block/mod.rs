@@ -4,6 +4,7 @@
 //! the places that separate what is left (module `choose`), and when one size and phase stands out it
 //! bets on fresh places that this is right (module `confirm`). Only a won bet may be called confirmed.
 
+mod alike;
 mod chart;
 mod choose;
 mod confirm;

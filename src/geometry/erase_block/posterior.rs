@@ -2,6 +2,7 @@
 
 use super::grid::Cell;
 use super::hypothesis::{Hypothesis, Level, SUB_RATIOS};
+use super::signal::Late;
 use crate::geometry::stats::{log_sum_exp, t3_density};
 
 /// Steps of the cost of a boundary that are compared, relative to the noise of a difference.
@@ -75,6 +76,7 @@ pub struct Posterior {
     count: usize,
     /// The noise of one difference, in seconds.
     scale: f64,
+    late: Late,
     total: f64,
 }
 
@@ -120,6 +122,7 @@ impl Posterior {
             hopeless: Vec::new(),
             count: 0,
             scale,
+            late: Late::default(),
             total: 0.0,
         };
         posterior.weigh();
@@ -146,8 +149,9 @@ impl Posterior {
     }
 
     /// Start again with a better estimate of the noise, and the differences that go with it.
-    pub fn restart(&mut self, scale: f64, observations: &[Observation]) {
+    pub fn restart(&mut self, scale: f64, late: Late, observations: &[Observation]) {
         self.scale = scale;
+        self.late = late;
         self.count = 0;
         self.entries.append(&mut self.hopeless);
         self.entries.sort_by_key(|e| e.number);
@@ -158,7 +162,7 @@ impl Posterior {
     }
 
     fn multiply(&mut self, observation: Observation) {
-        let table = densities(observation.difference, self.scale);
+        let table = densities(observation.difference, self.scale, self.late);
         // Entries of one size and phase follow one another: their place in the block is the same.
         let mut block = Block::of(&Hypothesis::NOTHING, observation.cell);
         for entry in &mut self.entries {
@@ -284,14 +288,23 @@ fn row_of(hypothesis: &Hypothesis, level: Level) -> usize {
 
 /// ln density of a difference for each row and step size, relative to that of nothing: the numbers
 /// stay small, so that single precision suffices for their sums.
-fn densities(difference: f64, scale: f64) -> [[f32; STEPS]; ROWS] {
-    let nothing = t3_density(difference, 0.0, scale);
+fn densities(difference: f64, scale: f64, late: Late) -> [[f32; STEPS]; ROWS] {
+    // Late reads are late by anything around the median.
+    let density = |cost: f64, spread: f64| {
+        let timely = t3_density(difference, cost, spread);
+        if late.share == 0.0 {
+            return timely;
+        }
+        let delayed = t3_density(difference, cost + late.excess, spread.hypot(late.excess));
+        (1.0 - late.share) * timely + late.share * delayed
+    };
+    let nothing = density(0.0, scale);
     // Single precision is meant.
     #[allow(clippy::cast_possible_truncation)]
-    let relative = |density: f64| (density / nothing).ln() as f32;
+    let relative = |likelihood: f64| (likelihood / nothing).ln() as f32;
     let boundary = |cost: f64| {
-        let density = t3_density(difference, cost, scale.hypot(STEP_SPREAD * cost));
-        relative((1.0 - MISS) * density + MISS * nothing)
+        let here = density(cost, scale.hypot(STEP_SPREAD * cost));
+        relative((1.0 - MISS) * here + MISS * nothing)
     };
     let ordinary = |step: f64| {
         let stray = t3_density(difference, step / 2.0, (1.5 * scale).hypot(0.3 * step));
@@ -381,7 +394,7 @@ mod tests {
         right.observe(&data);
         let mut corrected = Posterior::new(&prior(), 50e-6);
         corrected.observe(&data);
-        corrected.restart(12e-6, &data);
+        corrected.restart(12e-6, Late::default(), &data);
         assert_eq!(right.leaders()[0], corrected.leaders()[0]);
     }
 }

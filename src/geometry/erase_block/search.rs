@@ -222,7 +222,7 @@ impl Search {
                 place.0,
                 place.1,
                 (leader.hypothesis.sub_unit != 0).then(|| in_bytes(leader.hypothesis.sub_unit)),
-                now.ordinary.own_noise(),
+                now.ordinary,
             )));
             return;
         }
@@ -285,10 +285,13 @@ impl Search {
         // A recount of everything is dear: not for changes within the error of the estimate, which
         // is about 1/√n.
         let tolerance = (0.8 / (now.triples.len() as f64).sqrt()).max(0.06);
-        if moved > tolerance {
+        if moved > tolerance || !ordinary.late().is_near(&now.ordinary.late()) {
             now.ordinary = ordinary;
-            now.posterior
-                .restart(ordinary.noise(), &observations(&now.triples, ordinary));
+            now.posterior.restart(
+                ordinary.noise(),
+                ordinary.late(),
+                &observations(&now.triples, ordinary),
+            );
         } else {
             now.posterior
                 .observe(&observations(&now.triples[fresh..], now.ordinary));
@@ -338,7 +341,7 @@ impl Search {
                             unit,
                             phase,
                             None,
-                            confirmation.noise(),
+                            confirmation.ordinary(),
                         )))
                     }
                 } else {
@@ -351,6 +354,8 @@ impl Search {
                     .push((confirmation.unit(), confirmation.phase()));
                 self.stage = Stage::Search;
             }
+            // The same places once more would not show it either.
+            Outcome::Unproven => self.stage = Stage::Done,
             Outcome::Undecided => self.stage = Stage::Search,
         }
     }
@@ -438,14 +443,8 @@ impl Inquiry for Search {
     }
 
     fn observe(&mut self, triples: &[Triple]) {
-        let mut usable: Vec<Option<Triple>> = Vec::with_capacity(triples.len());
-        for triple in triples {
-            let blank = triple.content == Content::Blank;
-            self.grid.learn(triple.site.at, blank);
-            let leave_out = blank && self.blank == Blank::Unmapped;
-            self.left_out += usize::from(leave_out);
-            usable.push((!leave_out).then_some(*triple));
-        }
+        let mut usable = signal::written(triples, self.blank, &mut self.grid);
+        self.left_out += usable.iter().filter(|triple| triple.is_none()).count();
         let mut kept: Vec<Triple> = usable.iter().flatten().copied().collect();
         if !self.level.accepts(&kept) {
             kept.clear();
@@ -455,6 +454,9 @@ impl Inquiry for Search {
             Stage::Confirm(mut confirmation) => {
                 confirmation.observe(&usable, &mut self.rng);
                 self.learn(&kept);
+                if let Some(now) = self.sizes.last() {
+                    confirmation.know(now.ordinary);
+                }
                 self.conclude_confirmation(confirmation);
             }
             Stage::Fine(mut fine) => {

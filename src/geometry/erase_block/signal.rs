@@ -1,5 +1,6 @@
 //! From triples to differences: which triples may be used, and how noisy a difference is.
 
+use super::grid::Grid;
 use crate::geometry::stats::{decile_sigma, mad_sigma, median};
 use crate::measure::alignment::Triple;
 use crate::measure::meter::Content;
@@ -19,6 +20,23 @@ const FEWEST_COMPARED: usize = 6;
 /// Times are not thought to be steadier than this share of themselves: then the steps that are
 /// compared, up to 180 times the noise, reach to nine tenths of a read.
 const LEAST_NOISE: f64 = 5e-3;
+
+/// Places that differ by so many deviations of a read are only compared with themselves.
+const UNLIKE: f64 = 1e3;
+
+/// One of two reads is late when they differ by so many deviations of their difference: by normal noise
+/// one pair in ten thousand does.
+const LATE: f64 = 4.0;
+
+/// The same in the first round, where the noise still looks larger than it is.
+const FIRST_LATE: f64 = 3.0;
+
+/// How often late reads are looked for, each time with less of them in the noise: with one in five late,
+/// the first estimate of the noise is nearly twice too large.
+const ROUNDS: usize = 3;
+
+/// A smaller share of late reads is covered by the tails of the noise.
+const FEW_LATE: f64 = 0.04;
 
 /// What blank content means on this device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +76,19 @@ pub fn blank_places(singles: &[Single]) -> Blank {
     }
 }
 
+/// Note in the grid what is written where, and leave out what was never written.
+pub fn written(triples: &[Triple], blank: Blank, grid: &mut Grid) -> Vec<Option<Triple>> {
+    triples
+        .iter()
+        .map(|triple| {
+            let is_blank = triple.content == Content::Blank;
+            grid.learn(triple.site.at, is_blank);
+            let leave_out = is_blank && blank == Blank::Unmapped;
+            (!leave_out).then_some(*triple)
+        })
+        .collect()
+}
+
 /// Share of single reads that came back blank.
 pub fn blank_share(singles: &[Single]) -> f64 {
     let blank = singles
@@ -79,13 +110,78 @@ pub struct Ordinary {
     sigma: f64,
     /// Standard deviation of the true level from place to place within one batch.
     between: f64,
+    late: Late,
+}
+
+/// Reads that take far longer than their neighbours, for no reason that lies in their place: they met
+/// a garbage collection, a retry of the bus, or another user of the processor.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Late {
+    /// Their share of all reads.
+    pub share: f64,
+    /// How much longer, in seconds: the median.
+    pub excess: f64,
+}
+
+impl Late {
+    /// From pairs of comparison reads: one of them is late where they differ by more than `apart_by`.
+    /// Where both are, it is the place. With only a few of them none are told: what the
+    /// tails of the noise hold covers those.
+    fn of(triples: &[PlacedTriple], apart_by: f64) -> Late {
+        let excess: Vec<f64> = triples
+            .iter()
+            .map(apart)
+            .filter(|apart| *apart > apart_by)
+            .collect();
+        // One of two is late with probability 2s(1 − s).
+        let one_of_two = excess.len() as f64 / triples.len().max(1) as f64;
+        let share = (1.0 - (1.0 - 2.0 * one_of_two).max(0.0).sqrt()) / 2.0;
+        if share < FEW_LATE {
+            return Late::default();
+        }
+        Late {
+            share,
+            excess: median(&excess),
+        }
+    }
+
+    /// Whether sums made with `self` need not be made again with `other`.
+    pub fn is_near(&self, other: &Late) -> bool {
+        let ratio = (other.excess / self.excess.max(f64::MIN_POSITIVE))
+            .max(self.excess / other.excess.max(f64::MIN_POSITIVE));
+        let none = self.share == 0.0 && other.share == 0.0;
+        none || ((self.share - other.share).abs() < 0.04 && ratio < 1.5)
+    }
 }
 
 impl Ordinary {
-    /// From the comparison reads alone: the boundaries themselves do not enter. `pre − post` has
-    /// twice the variance of a read; the mean of the two varies between places by half of it plus
-    /// what the places differ.
+    /// From the comparison reads alone: the boundaries themselves do not enter. Where many reads are
+    /// late, pairs with one of them are left out and the rest looked at again.
     pub fn of(triples: &[PlacedTriple]) -> Ordinary {
+        let mut ordinary = Ordinary::of_all(triples);
+        for round in 0..ROUNDS {
+            let deviations = if round == 0 { FIRST_LATE } else { LATE };
+            let apart_by = deviations * 2f64.sqrt() * ordinary.sigma;
+            let late = Late::of(triples, apart_by);
+            if late.share == 0.0 {
+                break;
+            }
+            let timely: Vec<PlacedTriple> = triples
+                .iter()
+                .filter(|t| apart(t) <= apart_by)
+                .copied()
+                .collect();
+            ordinary = Ordinary {
+                late,
+                ..Ordinary::of_all(&timely)
+            };
+        }
+        ordinary
+    }
+
+    /// `pre − post` has twice the variance of a read; the mean of the two varies between places by half
+    /// of it plus what the places differ.
+    fn of_all(triples: &[PlacedTriple]) -> Ordinary {
         let time = |t: &PlacedTriple| (t.triple.pre.as_secs_f64(), t.triple.post.as_secs_f64());
         let wings: Vec<f64> = triples.iter().map(|t| time(t).0 - time(t).1).collect();
         let base = median(&triples.iter().map(|t| time(t).0).collect::<Vec<_>>());
@@ -97,7 +193,11 @@ impl Ordinary {
             .collect();
         let spread = spread_of(&means, floor);
         let between = (spread * spread - sigma * sigma / 2.0).max(0.0).sqrt();
-        Ordinary { sigma, between }
+        Ordinary {
+            sigma,
+            between,
+            late: Late::default(),
+        }
     }
 
     /// Before any triple: reads scatter by `sigma`, places do not.
@@ -105,6 +205,15 @@ impl Ordinary {
         Ordinary {
             sigma: sigma.max(1e-6),
             between: 0.0,
+            late: Late::default(),
+        }
+    }
+
+    /// Reads scatter by `sigma`, and places may differ by anything.
+    pub fn of_unlike_places(sigma: f64) -> Ordinary {
+        Ordinary {
+            between: UNLIKE * sigma,
+            ..Ordinary::guess(sigma)
         }
     }
 
@@ -125,10 +234,9 @@ impl Ordinary {
         share * own + (1.0 - share) * common
     }
 
-    /// The standard deviation of the plain [`difference`] of a triple: 1.5 times the variance of a
-    /// read.
-    pub fn own_noise(&self) -> f64 {
-        1.5f64.sqrt() * self.sigma
+    /// Reads that are late for no reason in their place.
+    pub fn late(&self) -> Late {
+        self.late
     }
 
     /// The standard deviation of [`Ordinary::difference`] at an ordinary place.
@@ -137,6 +245,11 @@ impl Ordinary {
         let places = self.between * self.between;
         (self.sigma * self.sigma + places * half / (places + half)).sqrt()
     }
+}
+
+/// By how much the two comparison reads of a triple differ.
+fn apart(placed: &PlacedTriple) -> f64 {
+    (placed.triple.pre.as_secs_f64() - placed.triple.post.as_secs_f64()).abs()
 }
 
 /// Standard deviation from the median deviation. Where that vanishes, because more than half of
@@ -232,6 +345,8 @@ mod tests {
     use super::*;
     use crate::measure::alignment::Site;
     use crate::units::Bytes;
+    use rand::rngs::Xoshiro256PlusPlus;
+    use rand::{RngExt, SeedableRng};
     use std::time::Duration;
 
     fn single(micros: u64, content: Content) -> Single {
@@ -305,6 +420,48 @@ mod tests {
             triple.on += Duration::from_micros(500);
         }
         assert_eq!(Ordinary::of(&place(&quiet)), Ordinary::of(&place(&steps)));
+    }
+
+    #[test]
+    fn late_reads_are_told_apart_from_the_noise() {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        let mut time = || {
+            let late = if rng.random_range(0..5) == 0 {
+                300.0
+            } else {
+                0.0
+            };
+            let normal = (0..12).map(|_| rng.random::<f64>()).sum::<f64>() - 6.0;
+            Duration::from_secs_f64((1000.0 + 10.0 * normal + late) * 1e-6)
+        };
+        let mut batches = Vec::new();
+        for _ in 0..20 {
+            let mut late = batch(1000);
+            for triple in &mut late {
+                (triple.pre, triple.on, triple.post) = (time(), time(), time());
+            }
+            batches.extend(place(&late));
+        }
+        let ordinary = Ordinary::of(&batches);
+        let Late { share, excess } = ordinary.late();
+        assert!((share - 0.2).abs() < 0.05, "{ordinary:?}");
+        assert!((excess - 300e-6).abs() < 15e-6, "{ordinary:?}");
+        assert!((ordinary.noise() - 10e-6).abs() < 2e-6, "{ordinary:?}");
+    }
+
+    #[test]
+    fn slow_places_are_not_late_reads() {
+        let mut batches = Vec::new();
+        for _ in 0..8 {
+            let mut slow = batch(1000);
+            for triple in slow.iter_mut().step_by(4) {
+                for time in [&mut triple.pre, &mut triple.on, &mut triple.post] {
+                    *time += Duration::from_micros(300);
+                }
+            }
+            batches.extend(place(&slow));
+        }
+        assert_eq!(Ordinary::of(&batches).late(), Late::default());
     }
 
     #[test]

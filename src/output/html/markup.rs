@@ -3,6 +3,7 @@
 
 use super::discretion::Discretion;
 use crate::output::telling::numbers::belong_together;
+use crate::quote::is_unseen;
 
 /// Attributes of an element: name and value.
 pub(super) type Attributes<'a> = &'a [(&'static str, &'a str)];
@@ -114,17 +115,9 @@ fn escaped(c: char) -> String {
         '>' => "&gt;".to_owned(),
         '"' => "&quot;".to_owned(),
         '\'' => "&#39;".to_owned(),
-        _ if c.is_control() || is_invisible(c) => c.escape_unicode().to_string(),
+        _ if is_unseen(c) => c.escape_unicode().to_string(),
         _ => c.to_string(),
     }
-}
-
-/// Format characters that have no shape of their own: zero width, direction, byte order mark, tags
-/// (Unicode Standard, chapter 23, "Special Areas and Format Characters").
-fn is_invisible(c: char) -> bool {
-    matches!(c,
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 #[cfg(test)]

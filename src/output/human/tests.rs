@@ -106,7 +106,7 @@ fn a_report_begins_with_the_verdict_and_ends_with_what_to_run_next() {
             "alignment to use          12 MiB = 24576 sectors of 512 bytes, beginning at 4 MiB",
             "because: erase block of 12 MiB (confirmed)",
             "Cost: 514 reads, 2056 KiB in all, 0.56 s of reading and waiting.",
-            "Nothing was written.",
+            "Measuring wrote nothing.",
             "Next\n  sudo flashfit plan /dev/sdb",
         ],
     );
@@ -186,7 +186,7 @@ fn the_summary_is_the_report_without_reasons_and_next_steps() {
         &[
             "The erase block is 12 MiB: confirmed.",
             "alignment to use",
-            "Nothing was written.",
+            "Measuring wrote nothing.",
         ],
     );
     assert!(

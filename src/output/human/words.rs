@@ -1,6 +1,7 @@
 //! Words, numbers and lines of the report for people.
 
 use crate::output::telling::numbers::belong_together;
+use crate::quote::ascii;
 
 /// The right margin.
 const WIDTH: usize = 80;
@@ -95,34 +96,6 @@ fn unbroken(paragraph: &str) -> Vec<String> {
     words
 }
 
-/// Everything as printable ASCII: names come from devices and may hold anything, also what moves a
-/// cursor.
-pub(super) fn ascii(text: &str) -> String {
-    text.chars()
-        .map(|c| match c {
-            ' '..='~' => c.to_string(),
-            // The two micro signs.
-            '\u{b5}' | '\u{3bc}' => "u".to_owned(),
-            '±' => "+-".to_owned(),
-            '×' => "x".to_owned(),
-            '·' => "*".to_owned(),
-            '–' => "-".to_owned(),
-            _ => c.escape_unicode().to_string(),
-        })
-        .collect()
-}
-
-/// `text` as one word of a POSIX shell.
-pub(super) fn shell_word(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:=,@%#~".contains(c);
-    let needs_none = text.chars().all(plain) && !text.starts_with(['#', '~']);
-    if !text.is_empty() && needs_none {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -148,20 +121,5 @@ mod tests {
                 "at", "4 MiB,", "12", "places", "of", "1.5 s", "(±", "3 us)", "are", "4", "bytes"
             ]
         );
-    }
-
-    #[test]
-    fn names_from_devices_cannot_move_the_cursor() {
-        assert_eq!(
-            ascii("4.2 µs ± 1\u{1b}[2J\n"),
-            "4.2 us +- 1\\u{1b}[2J\\u{a}"
-        );
-    }
-
-    #[test]
-    fn a_name_is_one_word_of_the_shell() {
-        assert_eq!(shell_word("sim:x#7"), "sim:x#7");
-        assert_eq!(shell_word("my stick's.json"), r"'my stick'\''s.json'");
-        assert_eq!(shell_word("#1"), "'#1'");
     }
 }

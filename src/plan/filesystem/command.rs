@@ -7,6 +7,7 @@
 use super::fat::FatWidth;
 use super::{Format, Parameters};
 use crate::plan::layout::{Layout, Partition};
+use crate::quote::script_word;
 use crate::units::{Bytes, KIB, LogicalBlock, MIB};
 
 /// What stands for the disk in commands when its name is not known.
@@ -41,7 +42,7 @@ impl MkfsCommand {
     pub fn line(&self) -> String {
         let words = std::iter::once(self.tool.program)
             .chain(self.arguments.iter().map(String::as_str))
-            .map(quoted);
+            .map(script_word);
         words.collect::<Vec<_>>().join(" ")
     }
 }
@@ -262,15 +263,6 @@ fn short(size: Bytes, [kilo, mega]: [&str; 2]) -> String {
     }
 }
 
-/// A word for a POSIX shell.
-pub fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=,+@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -306,13 +298,13 @@ mod tests {
             "a\\b",
             "*",
         ] {
-            let line = format!("printf %s {}", quoted(word));
+            let line = format!("printf %s {}", script_word(word));
             let run = std::process::Command::new("sh")
                 .args(["-c", &line])
                 .output()
                 .unwrap();
             assert_eq!(String::from_utf8(run.stdout).unwrap(), word, "{line}");
         }
-        assert_eq!(quoted("su=8m,sw=1"), "su=8m,sw=1");
+        assert_eq!(script_word("su=8m,sw=1"), "su=8m,sw=1");
     }
 }

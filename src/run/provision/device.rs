@@ -3,20 +3,22 @@
 use super::bus::{Bus, Buses};
 use super::log::Log;
 use super::profile::Profile;
-use crate::cli::{WRITE_LIMIT, WizardArgs, WriteTests};
+use crate::cli::{WizardArgs, WriteTests};
 use crate::error::{Error, ExitCode};
 use crate::geometry::erase_block::Fit;
+use crate::output::holds::holds;
 use crate::output::json;
 use crate::output::report::Report;
 use crate::plan::Layout;
 use crate::plan::intent::Intent;
+use crate::quote::on_one_line;
 use crate::run::backup_file::{self, Place};
 use crate::run::consent::{ask, asker};
 use crate::run::examine::{Examined, examine_and_keep};
 use crate::run::ground::{Ground, with_block};
 use crate::run::plan::not_measured;
 use crate::run::progress::Watch;
-use crate::run::put::{Job, Ready};
+use crate::run::put::{Job, Ready, interrupted};
 use crate::run::samples_file::SamplesFile;
 use crate::run::target::{self, Looked};
 use crate::run::write_tests::{How, Tests, examine};
@@ -182,21 +184,19 @@ impl Task<'_> {
         let tests = match args.write_tests {
             None | Some(WriteTests::None) => {
                 let limit = args.time_limit.as_secs_f64();
-                self.say("scan", &format!("by reads alone, at most {limit} s"));
+                self.say(
+                    "scan",
+                    &match Path::new(self.name).is_file() {
+                        true => "none: an image file has no flash to time".to_owned(),
+                        false => format!("by reads alone, at most {limit} s"),
+                    },
+                );
                 return examine_and_keep(self.name, args.seed, args.time_limit, &samples, watch);
             }
             Some(WriteTests::Preserve) => Tests::Preserve,
             Some(WriteTests::Destroy) => Tests::Destroy,
         };
-        let how = How {
-            name: self.name,
-            seed: args.seed,
-            time_limit: args.time_limit,
-            write_limit: args.write_limit.unwrap_or(WRITE_LIMIT),
-            tests,
-            journal: None,
-            samples: &samples,
-        };
+        let how = How::of_wizard(args, self.name, tests, &samples);
         examine(&how, Some(asker(&args.consent)?.as_mut()), watch)
     }
 
@@ -221,6 +221,8 @@ impl Task<'_> {
         let _turn = bus.writing(&|bus| self.wait(bus));
         self.go_on()?;
         let ready = Ready::new(&job, &ground, self.intent)?;
+        let before = holds(ready.prepared().before());
+        self.step("before", &before, json!({ "before": before }));
         self.tell_layout(ready.prepared().layout());
         ready.ask(asker)?;
         let say = |text: &str| self.say("write", text);
@@ -229,7 +231,7 @@ impl Task<'_> {
             "write",
             &format!(
                 "what was there is saved in {}; to undo: {}",
-                written.backup.display(),
+                on_one_line(&written.backup.to_string_lossy()),
                 written.undo
             ),
             json!({ "backup": written.backup.display().to_string(), "undo": written.undo }),
@@ -242,14 +244,15 @@ impl Task<'_> {
             Err(error) => Err(error.clone()),
         };
         // At one stroke, so that what is told of several devices does not mix.
-        let mut text = written.text;
+        let mut text = written.text.clone();
         if let Ok(made) = &made {
             text += made;
         }
         let told = if args.json {
             Ok(())
         } else {
-            self.log.result(&text)
+            let told = self.log.result(&text);
+            told.map_err(|error| written.untold(error))
         };
         made?;
         told
@@ -266,10 +269,7 @@ impl Task<'_> {
     /// Whether Ctrl-C came.
     fn go_on(&self) -> Result<(), Error> {
         if self.interrupted.load(Ordering::Relaxed) {
-            return Err(Error::new(
-                ExitCode::Interrupted,
-                format!("{}: interrupted, nothing was written", self.name),
-            ));
+            return Err(interrupted(self.name));
         }
         Ok(())
     }
@@ -314,10 +314,7 @@ impl Task<'_> {
         };
         self.step(
             "geometry",
-            &format!(
-                "erase block: {block}; partitions on multiples of {}",
-                grid.grain()
-            ),
+            &format!("erase block: {block}; partitions on multiples of {grid}"),
             json!({
                 "verdict": found.verdict,
                 "erase_block_bytes": found.bytes.map(Bytes::get),

@@ -2,6 +2,7 @@
 
 use crate::cli::LogForm;
 use crate::error::{Error, ExitCode};
+use crate::quote::on_one_line;
 use crate::run::progress::Lines;
 use crate::run::{print, tell};
 use indicatif::{MultiProgress, ProgressDrawTarget};
@@ -132,28 +133,15 @@ impl Log {
     /// Names come from the command line and from devices: nothing in a line moves the cursor or begins
     /// another one.
     fn put(&self, line: &str) {
-        let line = shown(line);
+        let line = on_one_line(line);
         self.bars.suspend(|| tell(&format!("{line}\n")));
     }
 }
 
 /// Whether an error begins with the name of the device.
 fn names(text: &str, device: &str) -> bool {
-    text.strip_prefix(&shown(device))
+    text.strip_prefix(&on_one_line(device))
         .is_some_and(|rest| rest.starts_with([':', ' ']))
-}
-
-/// As it is shown: without control characters.
-fn shown(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_control() {
-            shown.extend(c.escape_default());
-        } else {
-            shown.push(c);
-        }
-    }
-    shown
 }
 
 #[cfg(test)]
@@ -170,7 +158,7 @@ mod tests {
             json!({ "backup": "x", "status": 0 }),
         );
         assert!(
-            !shown(&line).contains('\n') && line == shown(&line),
+            !on_one_line(&line).contains('\n') && line == on_one_line(&line),
             "{line}"
         );
         let value: Value = serde_json::from_str(&line).unwrap();

@@ -51,7 +51,7 @@ fn unknown(name: &str) -> Facts {
 
 /// What is on a device, as far as it can be read; nothing where it cannot.
 fn holds_of(name: &str, seed: u64) -> String {
-    match source::open(name, seed) {
+    match source::open(name, seed, "wizard") {
         Ok(mut opened) => what_is_on(&mut opened),
         Err(_) => String::new(),
     }
@@ -69,7 +69,7 @@ fn what_is_on(opened: &mut Opened) -> String {
 /// # Errors
 /// Everything that cannot even be read.
 pub fn look(args: &WizardArgs, name: &str) -> Result<Looked, Error> {
-    let mut opened = source::open(name, args.seed)?;
+    let mut opened = source::open(name, args.seed, "wizard")?;
     let facts = opened.device().facts().clone();
     let uses = opened.uses().iter().map(ToString::to_string).collect();
     let nature = if name.starts_with(SIMULATED) {

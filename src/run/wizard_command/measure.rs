@@ -1,10 +1,10 @@
 //! How does the device become a report, and where is that kept?
 
 use super::Run;
-use crate::cli::WRITE_LIMIT;
 use crate::error::{Error, ExitCode};
 use crate::output::report::Report;
 use crate::output::{human, json};
+use crate::quote::on_one_line;
 use crate::run::examine::{Examined, examine_and_keep};
 use crate::run::ground::with_block;
 use crate::run::plan::not_measured;
@@ -69,15 +69,7 @@ impl Run<'_> {
             Depth::Preserve => Tests::Preserve,
             Depth::Destroy => Tests::Destroy,
         };
-        let how = How {
-            name: device,
-            seed: args.seed,
-            time_limit: args.time_limit,
-            write_limit: args.write_limit.unwrap_or(WRITE_LIMIT),
-            tests,
-            journal: None,
-            samples: &samples,
-        };
+        let how = How::of_wizard(args, device, tests, &samples);
         let watch = Watch::alone(self.interrupted);
         // A simulated stick is nobody's.
         let asker: Option<&mut dyn Ask> = if device.starts_with(source::SIMULATED) {
@@ -90,7 +82,7 @@ impl Run<'_> {
 
     /// What a saved report of the same model says, checked when that was asked for.
     fn take_profile(&self, profile: &Profile, device: &str) -> Result<Examined, Error> {
-        let mut opened = source::open(device, self.args.seed)?;
+        let mut opened = source::open(device, self.args.seed, "wizard")?;
         let mut report = profile.apply(opened.device().facts())?;
         if self.args.verify_profile {
             profile.verify(
@@ -112,7 +104,7 @@ impl Run<'_> {
             None => backup_file::keep_report(device, &text),
         };
         match kept {
-            Ok(path) => Some(path.display().to_string()),
+            Ok(path) => Some(on_one_line(&path.to_string_lossy())),
             Err(error) => {
                 complain(&error);
                 None

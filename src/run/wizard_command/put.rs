@@ -3,11 +3,11 @@
 
 use super::Run;
 use super::go_on;
-use crate::device::shell_word;
 use crate::error::{Error, ExitCode};
 use crate::output::change_text;
 use crate::plan::Layout;
 use crate::plan::intent::Intent;
+use crate::quote::shell_word;
 use crate::run::backup_file;
 use crate::run::ground::Ground;
 use crate::run::progress::Watch;
@@ -82,7 +82,7 @@ impl Run<'_> {
         let watch = Watch::alone(self.interrupted);
         tell("writing, and reading back ...\n");
         let written = ready.write(watch)?;
-        print(written.text.as_bytes())?;
+        print(written.text.as_bytes()).map_err(|error| written.untold(error))?;
         written.shown.clone()?;
         print(written.make_file_systems(talk.device(), watch)?.as_bytes())?;
         let device = talk.device();

@@ -2,6 +2,7 @@
 
 use super::above;
 use crate::output::devices;
+use crate::output::wear::times_full;
 use crate::wizard::{Choice, Depth, Looked, Nature, Question};
 
 /// What an answer means.
@@ -79,8 +80,9 @@ fn duration(looked: &Looked, real: &str) -> String {
 
 fn wear(looked: &Looked) -> String {
     format!(
-        "writes at most {}; wears it like up to {:.2} times writing it full",
-        looked.write_limit, looked.wear
+        "writes at most {}; wears it like up to {} writing it full",
+        looked.write_limit,
+        times_full(looked.wear)
     )
 }
 

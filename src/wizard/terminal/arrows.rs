@@ -9,6 +9,7 @@
 //! Lines of text are never asked with `dialoguer`: its `Input` knows no Esc, ignores Ctrl-D, and asks
 //! for ever when nothing is typed.
 
+use super::WIDTH;
 use super::keys::Keys;
 use crate::wizard::question::{Question, Reply, folded_to};
 use console::Term;
@@ -24,9 +25,6 @@ const SERIAL: &str = "vt";
 
 /// What every list is headed with.
 const HINT: &str = "(arrows and Enter; q quits)";
-
-/// The narrowest window that is promised, in columns.
-const WIDTH: usize = 80;
 
 /// Columns that the mark in front of an answer takes.
 const MARK: usize = 2;
