@@ -37,7 +37,7 @@ use write::INTENT;
 /// erase blocks. flashfit times short reads, tells the erase block and how sure that is, and
 /// proposes a partition table to fit, and writes it when it is told to. Only wizard, write, restore and
 /// scan --write-tests write to a device. wizard, write and --write-tests preserve save what was there
-/// first; all but --write-tests preserve ask you to type the name or the size of the device.
+/// first; all but scan --write-tests preserve ask you to type the name or the size of the device.
 ///
 /// Without a command flashfit is the wizard: flashfit DEVICE means flashfit wizard DEVICE.
 ///

@@ -201,6 +201,9 @@ fn a_keep_out_over_the_table_is_refused_or_avoided() {
     let error = with(TableChoice::Auto, "0B-1MiB").unwrap_err().to_string();
     assert!(error.contains("begin the range at"), "{error}");
     assert!(!error.contains('\n'));
+    // All of it is the table's: no other range would do.
+    let error = with(TableChoice::Auto, "0B-1B").unwrap_err().to_string();
+    assert!(error.ends_with("leave it out"), "{error}");
 }
 
 #[test]

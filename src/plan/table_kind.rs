@@ -187,5 +187,9 @@ fn way_out(
     if range.from < owned.to && owned.to < range.to {
         return format!("begin the range at {}B", owned.to.get());
     }
+    if owned.from <= range.from {
+        // All of it is the table's.
+        return "leave it out".to_owned();
+    }
     format!("end the range at {}B", owned.from.get())
 }
