@@ -327,9 +327,19 @@ fn trends_drift_and_ticks_do_not_mislead() {
 
 #[test]
 fn reads_that_are_late_by_chance_do_not_hide_the_boundaries() {
-    for (share, sigmas) in [(0.1, 5.0), (0.1, 20.0), (0.2, 10.0), (0.2, 40.0)] {
+    for (share, sigmas) in [
+        (0.1, 5.0),
+        (0.1, 20.0),
+        (0.15, 40.0),
+        (0.2, 10.0),
+        (0.2, 40.0),
+    ] {
         let late = |toy: &mut Toy| toy.late = (share, sigmas);
         check(GB16, &[lattice(8 * MIB, 0, 8.0)], 8 * MIB, 0, late);
+    }
+    // A second level takes more reads than are spent when one in five is late by so much.
+    for (share, sigmas) in [(0.1, 5.0), (0.1, 20.0), (0.15, 40.0), (0.2, 10.0)] {
+        let late = |toy: &mut Toy| toy.late = (share, sigmas);
         let two = [
             lattice(12 * MIB, 4 * MIB, 12.0),
             lattice(6 * MIB, 4 * MIB, 6.0),
@@ -362,6 +372,20 @@ fn pages_of_three_times_a_power_of_two_do_not_pass_for_erase_blocks() {
         check_never_wrong(GB32, &[lattice(page, 0, 6.0)], 0, 0);
         let both = [lattice(12 * MIB, 0, 6.0), lattice(page, 0, 4.5)];
         check_never_wrong(GB32, &both, 12 * MIB, 0);
+    }
+}
+
+#[test]
+fn small_sub_units_do_not_pass_for_the_erase_block() {
+    // Sixths, sevenths, eighths and sixteenths are no hypotheses.
+    for (large, small) in [(24, 4), (28, 4), (16, 2), (16, 1)] {
+        for sigmas in [8.0, 20.0] {
+            let two = [
+                lattice(large * MIB, 0, sigmas),
+                lattice(small * MIB, 0, sigmas / 2.0),
+            ];
+            check_never_wrong(GB32, &two, large * MIB, 0);
+        }
     }
 }
 

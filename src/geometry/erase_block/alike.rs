@@ -35,6 +35,11 @@ impl Alike {
         self.seen.push((number, difference));
     }
 
+    /// All boundaries seen.
+    pub(super) fn seen(&self) -> &[(u64, f64)] {
+        &self.seen
+    }
+
     /// Whether it is shown that no class costs by half more than the others.
     pub(super) fn is_shown(&self, late: Late) -> bool {
         self.is_below(ERRORS, late)

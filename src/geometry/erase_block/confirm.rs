@@ -11,6 +11,7 @@ use super::alike::Alike;
 use super::grid::{CELL, Grid};
 use super::kinds::{FEWEST_TEETH, Kinds, OFF_GRID_TIMES};
 use super::signal::{self, Ordinary};
+use super::suspect::{self, Suspects};
 use crate::geometry::stats::{SuccessBet, median};
 use crate::measure::alignment::{Site, Triple};
 use crate::units::{Alignment, Bytes, gcd};
@@ -19,6 +20,10 @@ use rand::rngs::Xoshiro256PlusPlus;
 
 /// ln 100: each test is wrong at most once in a hundred.
 const ENOUGH: f64 = 4.605_170_185_988_091;
+
+/// ln 1000: what lies between the boundaries decides whether the size is told at all, and is asked by few
+/// reads.
+const ENOUGH_BETWEEN: f64 = 6.907_755_278_982_137;
 
 /// A class of places that has not won after this many looks, and is not ahead, will not.
 const PATIENCE: u32 = 40;
@@ -89,6 +94,7 @@ pub struct Confirmation {
     /// The boundaries seen, whether they are of several kinds, and whether they are of one.
     kinds: Kinds,
     alike: Alike,
+    suspects: Suspects,
     /// What is known of ordinary reads.
     ordinary: Ordinary,
     /// Whether the half of this size lies on a grid that can be read.
@@ -140,6 +146,7 @@ impl Confirmation {
                 .collect(),
             kinds: Kinds::default(),
             alike: Alike::default(),
+            suspects: Suspects::default(),
             ordinary,
             roles: Vec::new(),
             triples: 0,
@@ -204,13 +211,14 @@ impl Confirmation {
         self.roles.clear();
         let mut sites = Vec::new();
         let open: Vec<usize> = (0..self.divisors.len())
-            .filter(|&n| self.divisors[n].lower.log_capital() < ENOUGH)
+            .filter(|&n| self.divisors[n].lower.log_capital() < ENOUGH_BETWEEN)
             .collect();
         while sites.len() < size {
             let before = sites.len();
             for _ in 0..2 {
                 self.add_tooth(grid, rng, &mut sites);
             }
+            self.add_suspect(grid, rng, &mut sites);
             for &divisor in &open {
                 self.add_between(divisor, grid, rng, &mut sites);
             }
@@ -226,22 +234,45 @@ impl Confirmation {
     }
 
     fn add_tooth(&mut self, grid: &mut Grid, rng: &mut Xoshiro256PlusPlus, sites: &mut Vec<Site>) {
-        // Residues modulo 12 in turn serve halves, thirds and quarters alike.
-        const RESIDUES: u64 = 12;
+        // Residues modulo 144 in turn serve halves, thirds, quarters, eighths, ninths and sixteenths
+        // alike; the step, which has no factor in common with that, keeps neighbours apart.
+        const RESIDUES: u64 = 144;
+        const STEP: u64 = 37;
         for _ in 0..RESIDUES {
             let residue = self.next_residue;
-            self.next_residue = (residue + 1) % RESIDUES;
+            self.next_residue = (residue + STEP) % RESIDUES;
             let Some(lattice) = self.lattice(RESIDUES, residue, 1) else {
                 continue;
             };
-            let Some(site) = grid.fresh(lattice, rng) else {
-                continue;
-            };
-            grid.take(site);
-            let number = (site.at.get() - self.phase.get()) / self.unit.get();
-            self.roles.push(Role::Tooth { number });
-            sites.push(site);
+            if let Some(site) = grid.fresh(lattice, rng) {
+                self.take_tooth(site, grid, sites);
+                return;
+            }
+        }
+    }
+
+    fn take_tooth(&mut self, site: Site, grid: &mut Grid, sites: &mut Vec<Site>) {
+        grid.take(site);
+        let number = (site.at.get() - self.phase.get()) / self.unit.get();
+        self.roles.push(Role::Tooth { number });
+        sites.push(site);
+    }
+
+    /// Two boundaries of the class in question, when there is one.
+    fn add_suspect(
+        &mut self,
+        grid: &mut Grid,
+        rng: &mut Xoshiro256PlusPlus,
+        sites: &mut Vec<Site>,
+    ) {
+        let Some(wanted) = self.suspects.wanted() else {
             return;
+        };
+        for _ in 0..2 {
+            let lattice = self.lattice(wanted.period, wanted.class, 1);
+            if let Some(site) = lattice.and_then(|lattice| grid.fresh(lattice, rng)) {
+                self.take_tooth(site, grid, sites);
+            }
         }
     }
 
@@ -315,6 +346,7 @@ impl Confirmation {
                     self.thirds[third].observe(largest);
                     self.kinds.push(number, difference);
                     self.alike.push(number, difference);
+                    self.suspects.push(number, difference);
                 }
                 Role::Alias => self.alias.observe(largest),
                 Role::Between { divisor } => {
@@ -326,6 +358,9 @@ impl Confirmation {
             }
         }
         self.kinds.compare(rng);
+        if self.is_won() {
+            self.suspects.look(self.alike.seen());
+        }
         for divisor in &mut self.divisors {
             while let (Some(&[a, b]), Some(&value)) = (
                 self.kinds
@@ -346,7 +381,7 @@ impl Confirmation {
     /// there the bets on boundaries of one kind stand alone, and need [`OFF_GRID_TIMES`] as many looks.
     fn fewest_teeth(&self) -> usize {
         if self.unit.is_multiple_of(CELL) {
-            FEWEST_TEETH
+            suspect::FEWEST
         } else {
             OFF_GRID_TIMES * FEWEST_TEETH
         }
@@ -356,6 +391,10 @@ impl Confirmation {
     fn is_won(&self) -> bool {
         self.kinds.differences().len() >= self.fewest_teeth()
             && self.bets().all(|bet| bet.log_capital() >= ENOUGH)
+            && self
+                .divisors
+                .iter()
+                .all(|divisor| divisor.lower.log_capital() >= ENOUGH_BETWEEN)
     }
 
     /// How it stands.
@@ -373,7 +412,8 @@ impl Confirmation {
         }
         let hopeless = |bet: &SuccessBet| bet.steps() >= PATIENCE && bet.log_capital() < 0.0;
         let mut classes = self.halves.iter().chain(&self.thirds);
-        if self.alias.log_capital() >= ENOUGH
+        if self.suspects.is_found()
+            || self.alias.log_capital() >= ENOUGH
             || self
                 .kinds
                 .are_unlike(self.ordinary.noise(), self.ordinary.late())
@@ -385,7 +425,8 @@ impl Confirmation {
         if self.divisors.iter().any(|d| hopeless(&d.lower)) {
             return Outcome::Undecided;
         }
-        if self.is_won() && self.alike.is_shown(self.ordinary.late()) {
+        if self.is_won() && self.suspects.are_cleared() && self.alike.is_shown(self.ordinary.late())
+        {
             // What cannot be tested is not confirmed.
             return if self.half_is_testable {
                 Outcome::Confirmed
@@ -393,9 +434,9 @@ impl Confirmation {
                 Outcome::Undecided
             };
         }
-        if self.exhausted || self.triples >= MOST_TRIPLES {
+        if self.exhausted || self.triples >= MOST_TRIPLES || self.suspects.is_doubtful() {
             let between = self.divisors.iter().any(|d| {
-                d.boundary.log_capital() >= ENOUGH / 2.0 && d.lower.log_capital() < ENOUGH
+                d.boundary.log_capital() >= ENOUGH / 2.0 && d.lower.log_capital() < ENOUGH_BETWEEN
             });
             return if between || (self.is_won() && self.alike.seems_wrong(self.ordinary.late())) {
                 Outcome::Refuted

@@ -16,6 +16,7 @@ mod kinds;
 mod posterior;
 mod search;
 mod signal;
+mod suspect;
 mod told;
 mod untold;
 mod verdict;

@@ -2,7 +2,7 @@
 
 use super::grid::CELL;
 use super::hypothesis::{Hypothesis, Level};
-use super::signal::difference;
+use super::signal::{PlacedTriple, difference};
 use super::verdict::{Candidate, Record, bytes, micros, rounded};
 use crate::geometry::stats::{median, trimmed_mean, trimmed_mean_error};
 use crate::geometry::{EraseBlock, Source, Verdict, capacity};
@@ -65,18 +65,27 @@ pub(super) fn told(
     }
 }
 
+/// The differences at the boundaries of a candidate, and at other places.
+pub(super) fn costs(
+    candidate: &Candidate<'_>,
+    difference: impl Fn(&PlacedTriple) -> f64,
+) -> (Vec<f64>, Vec<f64>) {
+    let grid = Alignment::new(candidate.unit, candidate.phase);
+    let (mut on, mut off) = (Vec::new(), Vec::new());
+    for placed in &candidate.at.triples {
+        let is_boundary = grid.is_some_and(|g| g.contains(placed.triple.site.at));
+        let list = if is_boundary { &mut on } else { &mut off };
+        list.push(difference(placed));
+    }
+    (on, off)
+}
+
 /// What a boundary costs, and what other places do.
 fn cost_sentence(candidate: &Candidate<'_>) -> String {
     let Candidate {
         at, unit, phase, ..
     } = candidate;
-    let grid = Alignment::new(*unit, *phase);
-    let (mut on, mut off) = (Vec::new(), Vec::new());
-    for placed in &at.triples {
-        let is_boundary = grid.is_some_and(|g| g.contains(placed.triple.site.at));
-        let list = if is_boundary { &mut on } else { &mut off };
-        list.push(difference(&placed.triple));
-    }
+    let (on, off) = costs(candidate, |placed| difference(&placed.triple));
     let base = median(
         &at.triples
             .iter()

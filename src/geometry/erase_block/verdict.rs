@@ -8,9 +8,9 @@ use super::hypothesis::Hypothesis;
 use super::posterior::{Leader, Posterior};
 use super::search::{AtSize, Known};
 use super::signal::Blank;
-use super::told::told;
+use super::told::{self, told};
 use super::untold::untold;
-use crate::geometry::stats::median;
+use crate::geometry::stats::{median, trimmed_mean, trimmed_mean_error};
 use crate::geometry::{EraseBlock, Verdict, Warning};
 use crate::measure::meter::Stop;
 use crate::topology::Transport;
@@ -24,6 +24,10 @@ const CONFIRMED: f64 = 0.99;
 /// about one in fifty verdicts between 0.9 and 0.99 was wrong (`cargo bench --bench inference`),
 /// mostly by a factor of two, because real boundaries differ more than the model knows.
 const LIKELY: f64 = 0.99;
+
+/// Boundaries that were not tested have to cost more than other places by so many errors of the two
+/// means: chance does that once in a thousand times.
+const SEEN: f64 = 3.0;
 
 /// Differences that a likely verdict needs at least.
 const FEWEST: usize = 12;
@@ -224,6 +228,16 @@ fn candidate<'a>(record: &Record<'a>) -> Option<Candidate<'a>> {
             unit: bytes(leader.hypothesis.unit),
             phase: bytes(leader.hypothesis.phase),
         })
+        .filter(is_seen)
+}
+
+/// Whether the boundaries of a candidate do cost more than other places. Where the noise is like nothing
+/// that the model knows, a few odd reads can make one probable whose boundaries cost nothing.
+fn is_seen(candidate: &Candidate<'_>) -> bool {
+    let ordinary = candidate.at.ordinary;
+    let (on, off) = told::costs(candidate, |placed| ordinary.difference(placed));
+    let error = trimmed_mean_error(&on).hypot(trimmed_mean_error(&off));
+    trimmed_mean(&on) - trimmed_mean(&off) > SEEN * error
 }
 
 /// The most probable entry that is this size and phase. A size below the search grid lives in the

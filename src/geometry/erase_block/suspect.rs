@@ -1,0 +1,253 @@
+//! Does every so many-th boundary of a winner cost more than the others?
+//!
+//! Then that many times the size is the erase block, and the winner its sub-unit. [`super::kinds`] and
+//! [`super::alike`] ask that of multiples up to five. Larger ones leave too few boundaries in each class
+//! for that, so here the costliest class of all is picked out, and only fresh boundaries decide on it.
+
+use crate::geometry::stats::{mad_sigma, median};
+
+/// Multiples that are looked at: 16 sub-units of 1 MiB make the largest common erase block of sticks up
+/// to 64 GB.
+const PERIODS: std::ops::RangeInclusive<u64> = 2..=16;
+
+/// Boundaries that have to be known before the costliest class is picked out: four in each class of the
+/// largest multiple.
+pub(super) const FEWEST: usize = 64;
+
+/// A class with fewer boundaries than this is not picked out.
+const FEWEST_OF_A_CLASS: usize = 3;
+
+/// A class that costs more by so many errors is suspicious: of the 135 classes, one in six runs has one
+/// by chance.
+const SUSPICIOUS: f64 = 3.0;
+
+/// What a suspicious class costs more at least, as a share of the usual cost. Two levels closer than this
+/// are one within the scatter of boundaries.
+const NOTABLE: f64 = 0.2;
+
+/// Fresh boundaries of the class before it is judged.
+const FEWEST_FRESH: usize = 10;
+
+/// Fresh boundaries of the class after which a doubt remains.
+const MOST_FRESH: usize = 40;
+
+/// So many classes are followed up; with more of them something else is wrong.
+const MOST_SUSPECTS: usize = 4;
+
+/// The error of the median of normal values, relative to that of their mean: √(π/2).
+const MEDIAN_ERROR: f64 = 1.2533;
+
+/// A class of boundaries: the numbers on the grid that leave `class` when divided by `period`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Class {
+    pub(super) period: u64,
+    pub(super) class: u64,
+}
+
+impl Class {
+    fn has(self, number: u64) -> bool {
+        number % self.period == self.class
+    }
+}
+
+/// How the followed class stands.
+enum Judgement {
+    Open,
+    Innocent,
+    Guilty,
+    Doubtful,
+}
+
+/// The classes that were picked out.
+#[derive(Default)]
+pub(super) struct Suspects {
+    now: Option<Class>,
+    /// Fresh boundaries of the class, and of all others.
+    own: Vec<f64>,
+    others: Vec<f64>,
+    innocent: Vec<Class>,
+    /// A class does cost more.
+    found: bool,
+    /// A doubt remains.
+    doubtful: bool,
+}
+
+impl Suspects {
+    /// The class whose boundaries are wanted.
+    pub(super) fn wanted(&self) -> Option<Class> {
+        self.now
+    }
+
+    /// Whether a class costs more than the others.
+    pub(super) fn is_found(&self) -> bool {
+        self.found
+    }
+
+    /// Whether every class that was picked out turned out to be like the others.
+    pub(super) fn are_cleared(&self) -> bool {
+        self.now.is_none() && !self.found && !self.doubtful
+    }
+
+    /// Whether no number of boundaries will clear it.
+    pub(super) fn is_doubtful(&self) -> bool {
+        self.doubtful
+    }
+
+    /// A fresh boundary.
+    pub(super) fn push(&mut self, number: u64, difference: f64) {
+        match self.now {
+            Some(class) if class.has(number) => self.own.push(difference),
+            Some(_) => self.others.push(difference),
+            None => {}
+        }
+    }
+
+    /// Judge the class in question, or pick one out of all boundaries `seen`.
+    pub(super) fn look(&mut self, seen: &[(u64, f64)]) {
+        if self.found || self.doubtful {
+            return;
+        }
+        if let Some(class) = self.now {
+            match self.judge(seen) {
+                Judgement::Open => return,
+                Judgement::Innocent => self.innocent.push(class),
+                Judgement::Guilty => self.found = true,
+                Judgement::Doubtful => self.doubtful = true,
+            }
+            self.now = None;
+            self.own.clear();
+            self.others.clear();
+            if self.found || self.doubtful {
+                return;
+            }
+        }
+        self.now = self.costliest(seen);
+        if self.now.is_some() && self.innocent.len() >= MOST_SUSPECTS {
+            self.now = None;
+            self.doubtful = true;
+        }
+    }
+
+    fn judge(&self, seen: &[(u64, f64)]) -> Judgement {
+        let fewest = self.own.len().min(self.others.len());
+        if fewest < FEWEST_FRESH {
+            return Judgement::Open;
+        }
+        let (cost, deviation) = (usual_cost(seen), deviation(seen));
+        let excess = median(&self.own) - median(&self.others);
+        let error = error(deviation, self.own.len(), self.others.len());
+        if excess > SUSPICIOUS * error && excess > NOTABLE / 2.0 * cost {
+            Judgement::Guilty
+        } else if excess + error < NOTABLE * cost {
+            Judgement::Innocent
+        } else if fewest >= MOST_FRESH {
+            Judgement::Doubtful
+        } else {
+            Judgement::Open
+        }
+    }
+
+    /// The class that stands out most, if one does.
+    fn costliest(&self, seen: &[(u64, f64)]) -> Option<Class> {
+        if seen.len() < FEWEST {
+            return None;
+        }
+        let (cost, deviation) = (usual_cost(seen), deviation(seen));
+        let classes =
+            PERIODS.flat_map(|period| (0..period).map(move |class| Class { period, class }));
+        classes
+            .filter(|class| !self.innocent.contains(class))
+            .filter_map(|class| {
+                let costs = |own: bool| -> Vec<f64> {
+                    let part = seen.iter().filter(|seen| class.has(seen.0) == own);
+                    part.map(|seen| seen.1).collect()
+                };
+                let (own, others) = (costs(true), costs(false));
+                if own.len() < FEWEST_OF_A_CLASS || others.is_empty() {
+                    return None;
+                }
+                let excess = median(&own) - median(&others);
+                let errors = excess / error(deviation, own.len(), others.len());
+                (excess > NOTABLE * cost && errors > SUSPICIOUS).then_some((class, errors))
+            })
+            .max_by(|a, b| a.1.total_cmp(&b.1))
+            .map(|(class, _)| class)
+    }
+}
+
+fn usual_cost(seen: &[(u64, f64)]) -> f64 {
+    median(&seen.iter().map(|seen| seen.1).collect::<Vec<_>>())
+}
+
+fn deviation(seen: &[(u64, f64)]) -> f64 {
+    mad_sigma(&seen.iter().map(|seen| seen.1).collect::<Vec<_>>())
+}
+
+/// The error of the difference of two medians.
+fn error(deviation: f64, own: usize, others: usize) -> f64 {
+    MEDIAN_ERROR * deviation * (1.0 / own as f64 + 1.0 / others as f64).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::rngs::Xoshiro256PlusPlus;
+    use rand::{RngExt, SeedableRng};
+
+    /// Boundaries of which every `period`-th, from the third on, costs `large` and the others 1, with
+    /// noise and one in ten that shows nothing; asked for as long as somebody is suspected.
+    fn run(period: u64, large: f64, noise: f64, seed: u64) -> (Suspects, usize) {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let mut suspects = Suspects::default();
+        let mut seen = Vec::new();
+        while seen.len() < FEWEST || suspects.wanted().is_some() {
+            let number = match suspects.wanted() {
+                Some(Class { period, class }) if rng.random() => {
+                    class + period * rng.random_range(0..1000)
+                }
+                _ => rng.random_range(0..10_000),
+            };
+            let cost = match number % period {
+                _ if rng.random::<f64>() < 0.1 => 0.0,
+                3 => large,
+                _ => 1.0,
+            };
+            let normal = (0..12).map(|_| rng.random::<f64>()).sum::<f64>() - 6.0;
+            let difference = cost + noise * normal;
+            suspects.push(number, difference);
+            seen.push((number, difference));
+            if seen.len() % 16 == 0 {
+                suspects.look(&seen);
+            }
+        }
+        (suspects, seen.len())
+    }
+
+    #[test]
+    fn boundaries_of_one_kind_are_cleared_and_cost_little_more() {
+        for noise in [0.1, 0.4] {
+            let runs: Vec<_> = (0..200).map(|seed| run(4, 1.0, noise, seed)).collect();
+            let cleared = runs.iter().filter(|run| run.0.are_cleared()).count();
+            assert!(cleared >= 196, "{noise}: {cleared} of 200");
+            let seen: usize = runs.iter().map(|run| run.1).sum();
+            assert!(seen < 200 * 80, "{noise}: {} each", seen / 200);
+        }
+    }
+
+    #[test]
+    fn a_costlier_class_of_any_multiple_is_found() {
+        for (period, large, noise, least) in [
+            (6, 2.0, 0.3, 190),
+            (8, 1.7, 0.15, 190),
+            (9, 2.0, 0.3, 180),
+            // In one of four runs fewer than three of the 64 are of its class.
+            (16, 2.0, 0.2, 150),
+            (4, 1.4, 0.15, 190),
+        ] {
+            let found = (0..200)
+                .filter(|&seed| run(period, large, noise, seed).0.is_found())
+                .count();
+            assert!(found >= least, "{period}, {large}, {noise}: {found} of 200");
+        }
+    }
+}
