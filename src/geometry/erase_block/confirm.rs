@@ -358,9 +358,6 @@ impl Confirmation {
             }
         }
         self.kinds.compare(rng);
-        if self.is_won() {
-            self.suspects.look(self.alike.seen());
-        }
         for divisor in &mut self.divisors {
             while let (Some(&[a, b]), Some(&value)) = (
                 self.kinds
@@ -373,6 +370,10 @@ impl Confirmation {
                 divisor.teeth_used += 2;
                 divisor.waiting.remove(0);
             }
+        }
+        // Last, so that nothing is won after this.
+        if self.is_won() {
+            self.suspects.look(self.alike.seen());
         }
     }
 
