@@ -3,6 +3,10 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
+/// The error of the median of normal values, relative to that of their mean: √(π/2) (the asymptotic
+/// variance of a median is π/2 times that of the mean).
+pub const MEDIAN_ERROR: f64 = 1.2533;
+
 /// The median; 0 for nothing.
 pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();

@@ -6,7 +6,7 @@
 //! non-inferiority (Blackwelder, Controlled Clinical Trials 3, 1982).
 
 use super::signal::Late;
-use crate::geometry::stats::{mad_sigma, median, trimmed_mean, trimmed_mean_error};
+use crate::geometry::stats::{MEDIAN_ERROR, mad_sigma, median, trimmed_mean, trimmed_mean_error};
 
 /// Multiples that are ruled out: every second to fifth boundary. Larger ones would leave too few of a
 /// class to say anything of.
@@ -19,9 +19,6 @@ const MARGIN: f64 = 0.5;
 /// One-sided 95 % of a normal distribution. Fourteen classes are asked, and the one that does cost more
 /// by half passes once in twenty.
 const ERRORS: f64 = 1.645;
-
-/// The error of the median of normal values, relative to that of their mean: √(π/2).
-const MEDIAN_ERROR: f64 = 1.2533;
 
 /// The boundaries seen so far: their numbers on the grid, and what each cost.
 #[derive(Default)]

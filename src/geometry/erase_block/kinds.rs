@@ -43,7 +43,7 @@ const LATE_ERRORS: f64 = 3.0;
 /// does not.
 const SHOWS_NOTHING: f64 = 0.25;
 
-/// Boundaries that must be known before anything is confirmed: among 36 a second kind with one in
+/// Boundaries that must be known before heaps are looked for: among 36 a second kind with one in
 /// five, the fewest that a multiple up to five leaves, has at least five in 87 of 100 cases.
 pub(super) const FEWEST_TEETH: usize = 36;
 

@@ -1,7 +1,7 @@
 //! From triples to differences: which triples may be used, and how noisy a difference is.
 
 use super::grid::Grid;
-use crate::geometry::stats::{decile_sigma, mad_sigma, median};
+use crate::geometry::stats::{MEDIAN_ERROR, decile_sigma, mad_sigma, median};
 use crate::measure::alignment::Triple;
 use crate::measure::meter::Content;
 use crate::measure::noise::Single;
@@ -22,7 +22,7 @@ const FEWEST_COMPARED: usize = 6;
 const LEAST_NOISE: f64 = 5e-3;
 
 /// Places that differ by so many deviations of a read are only compared with themselves.
-const UNLIKE: f64 = 1e3;
+const FAR_APART: f64 = 1e3;
 
 /// One of two reads is late when they differ by so many deviations of their difference: by normal noise
 /// one pair in ten thousand does.
@@ -34,6 +34,10 @@ const FIRST_LATE: f64 = 3.0;
 /// How often late reads are looked for, each time with less of them in the noise: with one in five late,
 /// the first estimate of the noise is nearly twice too large.
 const ROUNDS: usize = 3;
+
+/// An excess that changes by this factor changes what a difference says: it is about the step from one
+/// cost to the next that the posterior compares.
+const OTHER_EXCESS: f64 = 1.5;
 
 /// A smaller share of late reads is covered by the tails of the noise.
 const FEW_LATE: f64 = 0.04;
@@ -69,7 +73,7 @@ pub fn blank_places(singles: &[Single]) -> Blank {
     let error = (mad_sigma(&data).powi(2) / data.len() as f64
         + mad_sigma(&blank).powi(2) / blank.len() as f64)
         .sqrt();
-    if gain > BLANK_DEVIATIONS * 1.2533 * error && gain > 0.05 * median(&data) {
+    if gain > BLANK_DEVIATIONS * MEDIAN_ERROR * error && gain > 0.05 * median(&data) {
         Blank::Unmapped
     } else {
         Blank::Ordinary
@@ -150,7 +154,7 @@ impl Late {
         let ratio = (other.excess / self.excess.max(f64::MIN_POSITIVE))
             .max(self.excess / other.excess.max(f64::MIN_POSITIVE));
         let none = self.share == 0.0 && other.share == 0.0;
-        none || ((self.share - other.share).abs() < 0.04 && ratio < 1.5)
+        none || ((self.share - other.share).abs() < FEW_LATE && ratio < OTHER_EXCESS)
     }
 }
 
@@ -212,7 +216,7 @@ impl Ordinary {
     /// Reads scatter by `sigma`, and places may differ by anything.
     pub fn of_unlike_places(sigma: f64) -> Ordinary {
         Ordinary {
-            between: UNLIKE * sigma,
+            between: FAR_APART * sigma,
             ..Ordinary::guess(sigma)
         }
     }

@@ -4,7 +4,7 @@
 //! [`super::alike`] ask that of multiples up to five. Larger ones leave too few boundaries in each class
 //! for that, so here the costliest class of all is picked out, and only fresh boundaries decide on it.
 
-use crate::geometry::stats::{mad_sigma, median};
+use crate::geometry::stats::{MEDIAN_ERROR, mad_sigma, median};
 
 /// Multiples that are looked at: 16 sub-units of 1 MiB make the largest common erase block of sticks up
 /// to 64 GB.
@@ -38,9 +38,6 @@ const MOST_FRESH: usize = 60;
 
 /// So many classes are followed up; with more of them something else is wrong.
 const MOST_SUSPECTS: usize = 4;
-
-/// The error of the median of normal values, relative to that of their mean: √(π/2).
-const MEDIAN_ERROR: f64 = 1.2533;
 
 /// A class of boundaries: the numbers on the grid that leave `class` when divided by `period`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
