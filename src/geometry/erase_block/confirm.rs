@@ -146,7 +146,7 @@ impl Confirmation {
                 .collect(),
             kinds: Kinds::default(),
             alike: Alike::default(),
-            suspects: Suspects::default(),
+            suspects: Suspects::new(unit),
             ordinary,
             roles: Vec::new(),
             triples: 0,

@@ -9,7 +9,7 @@ use crate::units::Bytes;
 const ODD_FACTORS: [(u64, f64); 5] = [(1, 0.55), (3, 0.33), (5, 0.06), (7, 0.02), (9, 0.04)];
 
 /// The largest erase block considered.
-const LARGEST: Bytes = Bytes::mib(128);
+pub(super) const LARGEST: Bytes = Bytes::mib(128);
 
 /// The prior of "no boundary is visible in reads".
 const NOTHING_VISIBLE: f64 = 0.2;

@@ -4,11 +4,13 @@
 //! [`super::alike`] ask that of multiples up to five. Larger ones leave too few boundaries in each class
 //! for that, so here the costliest class of all is picked out, and only fresh boundaries decide on it.
 
+use super::hypothesis;
 use crate::geometry::stats::{MEDIAN_ERROR, mad_sigma, median};
+use crate::units::Bytes;
 
-/// Multiples that are looked at: 16 sub-units of 1 MiB make the largest common erase block of sticks up
-/// to 64 GB.
-const PERIODS: std::ops::RangeInclusive<u64> = 2..=16;
+/// The largest multiple that is looked at: 16 sub-units of 1 MiB make the largest common erase block of
+/// sticks up to 64 GB.
+const LARGEST_PERIOD: u64 = 16;
 
 /// Boundaries that have to be known before the costliest class is picked out: four in each class of the
 /// largest multiple.
@@ -61,8 +63,9 @@ enum Judgement {
 }
 
 /// The classes that were picked out.
-#[derive(Default)]
 pub(super) struct Suspects {
+    /// The largest multiple that is looked at.
+    largest: u64,
     now: Option<Class>,
     /// Fresh boundaries of the class, and of all others.
     own: Vec<f64>,
@@ -75,6 +78,21 @@ pub(super) struct Suspects {
 }
 
 impl Suspects {
+    /// For boundaries at multiples of `unit`. Multiples that would be larger than any erase block are not
+    /// looked at: what costs more there is the controller, which has another part of its mapping table to
+    /// load.
+    pub(super) fn new(unit: Bytes) -> Suspects {
+        Suspects {
+            largest: (hypothesis::LARGEST.get() / unit.get().max(1)).min(LARGEST_PERIOD),
+            now: None,
+            own: Vec::new(),
+            others: Vec::new(),
+            innocent: Vec::new(),
+            found: false,
+            doubtful: false,
+        }
+    }
+
     /// The class whose boundaries are wanted.
     pub(super) fn wanted(&self) -> Option<Class> {
         self.now
@@ -155,8 +173,8 @@ impl Suspects {
             return None;
         }
         let (cost, deviation) = (usual_cost(seen), deviation(seen));
-        let classes =
-            PERIODS.flat_map(|period| (0..period).map(move |class| Class { period, class }));
+        let classes = (2..=self.largest)
+            .flat_map(|period| (0..period).map(move |class| Class { period, class }));
         classes
             .filter(|class| !self.innocent.contains(class))
             .filter_map(|class| {
@@ -200,7 +218,7 @@ mod tests {
     /// noise and one in ten that shows nothing; asked for as long as somebody is suspected.
     fn run(period: u64, large: f64, noise: f64, seed: u64) -> (Suspects, usize) {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-        let mut suspects = Suspects::default();
+        let mut suspects = Suspects::new(Bytes::mib(1));
         let mut seen = Vec::new();
         while seen.len() < FEWEST || suspects.wanted().is_some() {
             let number = match suspects.wanted() {

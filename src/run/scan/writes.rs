@@ -42,10 +42,12 @@ const READS: Share = Share {
     written: 0,
     programmed: 0,
 };
+/// The erase block comes first of all, and a stick that was never written may collect garbage at every
+/// place.
 const FRESH: Share = Share {
-    time: 40,
+    time: 60,
     written: 30,
-    programmed: 30,
+    programmed: 45,
 };
 const PAGE: Share = Share {
     time: 40,
