@@ -398,6 +398,19 @@ fn small_sub_units_do_not_pass_for_the_erase_block() {
 }
 
 #[test]
+fn erase_blocks_of_many_sub_units_are_told() {
+    for (large, small) in [(24, 4), (28, 4), (16, 2), (16, 1)] {
+        for sigmas in [8.0, 20.0] {
+            let two = [
+                lattice(large * MIB, 0, sigmas),
+                lattice(small * MIB, 0, sigmas / 2.0),
+            ];
+            check(GB32, &two, large * MIB, 0, |_| ());
+        }
+    }
+}
+
+#[test]
 fn far_above_the_noise_the_sub_unit_is_still_told_from_the_erase_block() {
     for steps in [40.0, 100.0, 400.0] {
         let two = [lattice(8 * MIB, 0, steps), lattice(4 * MIB, 0, steps / 2.0)];

@@ -5,8 +5,7 @@
 //! confirmed, every class of boundaries has to be shown not to cost that much more: a test of
 //! non-inferiority (Blackwelder, Controlled Clinical Trials 3, 1982).
 
-use super::signal::Late;
-use crate::geometry::stats::{MEDIAN_ERROR, mad_sigma, median, trimmed_mean, trimmed_mean_error};
+use super::signal::{Late, centre};
 
 /// Multiples that are ruled out: every second to fifth boundary. Larger ones would leave too few of a
 /// class to say anything of.
@@ -50,14 +49,8 @@ impl Alike {
     /// Whether the extra cost of every class, with so many errors of its estimate, is within the margin.
     fn is_below(&self, errors: f64, late: Late) -> bool {
         let all: Vec<f64> = self.seen.iter().map(|seen| seen.1).collect();
-        // Many late reads, and boundaries that show nothing, are more than is cut off a mean.
-        let (centre, deviation): (fn(&[f64]) -> f64, f64) = if late.share > 0.0 {
-            (median, MEDIAN_ERROR * mad_sigma(&all))
-        } else {
-            // The error of a mean of one.
-            let error = trimmed_mean_error(&all) * (all.len() as f64).sqrt();
-            (trimmed_mean, error)
-        };
+        // The error of one.
+        let deviation = centre(&all, late).1 * (all.len() as f64).sqrt();
         let costs = |is_own: &dyn Fn(u64) -> bool| -> Vec<f64> {
             let own = self.seen.iter().filter(|seen| is_own(seen.0));
             own.map(|seen| seen.1).collect()
@@ -70,8 +63,8 @@ impl Alike {
                     return false;
                 }
                 let error = deviation * (1.0 / own.len() as f64 + 1.0 / others.len() as f64).sqrt();
-                let cost = centre(&others);
-                centre(&own) - cost + errors * error < MARGIN * cost
+                let cost = centre(&others, late).0;
+                centre(&own, late).0 - cost + errors * error < MARGIN * cost
             })
         })
     }

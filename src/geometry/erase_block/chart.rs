@@ -2,8 +2,7 @@
 
 use super::grid::CELL;
 use super::search::AtSize;
-use super::signal::difference;
-use crate::geometry::stats::trimmed_mean;
+use super::signal::{centre, difference};
 use crate::units::Bytes;
 
 /// One bar of the chart "cost against boundary size".
@@ -35,7 +34,7 @@ pub(super) fn chart(at: &AtSize, unit: Bytes, phase: Bytes) -> Vec<ChartBar> {
         if costs.len() >= 3 {
             bars.push(ChartBar {
                 boundary: Bytes(boundary),
-                cost_us: trimmed_mean(&costs) * 1e6,
+                cost_us: centre(&costs, at.ordinary.late()).0 * 1e6,
                 places: costs.len(),
             });
         }

@@ -11,7 +11,7 @@ use super::alike::Alike;
 use super::grid::{CELL, Grid};
 use super::kinds::{FEWEST_TEETH, Kinds, OFF_GRID_TIMES};
 use super::signal::{self, Ordinary};
-use super::suspect::{self, Suspects};
+use super::suspect::{Class, Suspects};
 use crate::geometry::stats::{SuccessBet, median};
 use crate::measure::alignment::{Site, Triple};
 use crate::units::{Alignment, Bytes, gcd};
@@ -84,6 +84,7 @@ enum Role {
 pub struct Confirmation {
     unit: Bytes,
     phase: Bytes,
+    sub_unit: Option<Bytes>,
     /// Every second and every third boundary must be one: else two or three times the size fits.
     halves: [SuccessBet; 2],
     thirds: [SuccessBet; 3],
@@ -131,6 +132,7 @@ impl Confirmation {
         Confirmation {
             unit,
             phase,
+            sub_unit,
             halves: [SuccessBet::new(1.0 / 3.0); 2],
             thirds: [SuccessBet::new(1.0 / 3.0); 3],
             half_is_testable: Bytes(unit.get() / 2).is_multiple_of(finest),
@@ -163,6 +165,20 @@ impl Confirmation {
     /// The phase under test.
     pub fn phase(&self) -> Bytes {
         self.phase
+    }
+
+    /// The sub-unit that is thought to lie inside.
+    pub fn sub_unit(&self) -> Option<Bytes> {
+        self.sub_unit
+    }
+
+    /// The class of boundaries that costs more than the others, or seems to, if one does.
+    pub fn costlier_class(&self) -> Option<Class> {
+        let seen = self.alike.seen();
+        self.suspects
+            .found()
+            .or_else(|| self.kinds.costliest())
+            .or_else(|| self.suspects.costliest(seen, self.ordinary.late()))
     }
 
     /// More is known of ordinary reads now.
@@ -373,7 +389,7 @@ impl Confirmation {
         }
         // Last, so that nothing is won after this.
         if self.is_won() {
-            self.suspects.look(self.alike.seen());
+            self.suspects.look(self.alike.seen(), self.ordinary.late());
         }
     }
 
@@ -382,7 +398,7 @@ impl Confirmation {
     /// there the bets on boundaries of one kind stand alone, and need [`OFF_GRID_TIMES`] as many looks.
     fn fewest_teeth(&self) -> usize {
         if self.unit.is_multiple_of(CELL) {
-            suspect::FEWEST
+            self.suspects.fewest()
         } else {
             OFF_GRID_TIMES * FEWEST_TEETH
         }
@@ -413,7 +429,7 @@ impl Confirmation {
         }
         let hopeless = |bet: &SuccessBet| bet.steps() >= PATIENCE && bet.log_capital() < 0.0;
         let mut classes = self.halves.iter().chain(&self.thirds);
-        if self.suspects.is_found()
+        if self.suspects.found().is_some()
             || self.alias.log_capital() >= ENOUGH
             || self
                 .kinds

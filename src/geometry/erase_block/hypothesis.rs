@@ -30,7 +30,7 @@ const OTHER_PHASES: f64 = 0.15;
 
 /// Prior weight of each possible sub-unit (a half, a third, a quarter, or a half that has halves
 /// itself), relative to none.
-const SUB_UNIT: f64 = 0.3;
+pub(super) const SUB_UNIT: f64 = 0.3;
 
 /// Cost of a sub-unit boundary relative to that of an erase block. Two-level cards on the
 /// flashbench list show 0.45 to 0.65; neighbouring ratios differ by less than boundaries differ

@@ -9,6 +9,7 @@
 
 use super::posterior::STEP_SPREAD;
 use super::signal::Late;
+use super::suspect::Class;
 use crate::geometry::stats::{SuccessBet, mad_sigma, median};
 use rand::RngExt;
 use rand::rngs::Xoshiro256PlusPlus;
@@ -98,8 +99,13 @@ impl<const N: usize> Classes<N> {
         }
     }
 
-    fn differ(&self) -> bool {
-        self.bets.iter().any(|bet| bet.log_capital() >= UNLIKE)
+    /// The class that is the costliest too often.
+    fn costliest(&self) -> Option<Class> {
+        let class = self.bets.iter().position(|b| b.log_capital() >= UNLIKE)?;
+        Some(Class {
+            period: N as u64,
+            class: class as u64,
+        })
     }
 }
 
@@ -126,14 +132,20 @@ impl Kinds {
         &self.differences
     }
 
+    /// The class of boundaries that costs more than the others, if one does.
+    pub(super) fn costliest(&self) -> Option<Class> {
+        self.halves
+            .costliest()
+            .or_else(|| self.thirds.costliest())
+            .or_else(|| self.quarters.costliest())
+            .or_else(|| self.fifths.costliest())
+    }
+
     /// Whether the boundaries are of more than one kind: then a multiple is the erase block, and
     /// this size at best its sub-unit. Told by classes that differ, or by two heaps that neither
     /// noise nor the usual scatter of boundaries explains. `noise` is that of one difference.
     pub(super) fn are_unlike(&self, noise: f64, late: Late) -> bool {
-        self.halves.differ()
-            || self.thirds.differ()
-            || self.quarters.differ()
-            || self.fifths.differ()
+        self.costliest().is_some()
             || (self.differences.len() >= FEWEST_TEETH
                 && are_two_heaps(&self.differences, noise, late))
     }

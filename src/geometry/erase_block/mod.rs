@@ -13,6 +13,7 @@ mod fit;
 mod grid;
 mod hypothesis;
 mod kinds;
+mod larger;
 mod posterior;
 mod search;
 mod signal;
@@ -28,10 +29,10 @@ pub use fit::{Fit, FitCheck, Told};
 pub use search::{Search, Setup};
 pub use verdict::{Found, StoppedBy};
 
-/// Whether blank places are known to have no flash behind them: they answer faster than others, or are
-/// too few beside others to tell.
-pub fn blank_is_unwritten(singles: &[Single]) -> bool {
-    signal::blank_places(singles) == signal::Blank::Unmapped
+/// Whether blank places should be left out: they have no flash behind them, as they answer faster than
+/// others, or they may have none and are not needed.
+pub fn leave_blank_out(singles: &[Single]) -> bool {
+    signal::blank_places(singles) != signal::Blank::Ordinary
 }
 
 /// The share of single reads that came back blank.

@@ -4,6 +4,7 @@ use super::confirm::{Confirmation, Outcome};
 use super::fine::Fine;
 use super::grid::{CELL, Grid};
 use super::hypothesis::{self, Hypothesis};
+use super::larger;
 use super::posterior::{Observation, Posterior};
 use super::signal::{self, Blank, Level, Ordinary, PlacedTriple};
 use super::verdict::{self, Found, StoppedBy, Winner};
@@ -306,6 +307,35 @@ impl Search {
         })
     }
 
+    /// The boundaries of a size that lost its bets may be sub-units of something larger.
+    fn think_larger(&mut self, lost: &Confirmation) {
+        let whole = |size: Bytes| match size.is_multiple_of(CELL) {
+            true => u32::try_from(size.get() / CELL.get()).ok(),
+            false => None,
+        };
+        let (Some(class), Some(unit), Some(phase)) = (
+            lost.costlier_class(),
+            whole(lost.unit()),
+            whole(lost.phase()),
+        ) else {
+            return;
+        };
+        let small = Hypothesis {
+            unit,
+            phase,
+            sub_unit: lost.sub_unit().and_then(whole).unwrap_or(0),
+            ..Hypothesis::NOTHING
+        };
+        if larger::think_of(&mut self.prior, small, class)
+            && let Some(now) = self.sizes.last_mut()
+        {
+            let (noise, late) = (now.ordinary.noise(), now.ordinary.late());
+            now.posterior = Posterior::new(&self.prior, noise);
+            now.posterior
+                .restart(noise, late, &observations(&now.triples, now.ordinary));
+        }
+    }
+
     fn conclude_confirmation(&mut self, confirmation: Box<Confirmation>) {
         match confirmation.outcome() {
             Outcome::Open => self.stage = Stage::Confirm(confirmation),
@@ -352,6 +382,7 @@ impl Search {
             Outcome::Refuted => {
                 self.refuted
                     .push((confirmation.unit(), confirmation.phase()));
+                self.think_larger(&confirmation);
                 self.stage = Stage::Search;
             }
             // The same places once more would not show it either.

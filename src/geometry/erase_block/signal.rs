@@ -1,7 +1,9 @@
 //! From triples to differences: which triples may be used, and how noisy a difference is.
 
 use super::grid::Grid;
-use crate::geometry::stats::{MEDIAN_ERROR, decile_sigma, mad_sigma, median};
+use crate::geometry::stats::{
+    MEDIAN_ERROR, decile_sigma, mad_sigma, median, trimmed_mean, trimmed_mean_error,
+};
 use crate::measure::alignment::Triple;
 use crate::measure::meter::Content;
 use crate::measure::noise::Single;
@@ -10,9 +12,17 @@ use crate::measure::noise::Single;
 /// throttling or another user of the device.
 const DISTURBED: f64 = 0.2;
 
-/// Blank places count as never written only when they are faster by this many deviations and by a
-/// twentieth of the time.
+/// Blank places count as never written only when they are faster by this many deviations, and by
+/// [`BLANK_GAIN`].
 const BLANK_DEVIATIONS: f64 = 3.0;
+
+/// An array of cells takes 25 µs or more to be read (ONFI datasheets of single-level cells; others take
+/// two to four times as long), which is so much of the millisecond that the slowest sticks need.
+const BLANK_GAIN: f64 = 0.025;
+
+/// Where at least this share of a device is written, blank places are not needed: three times as many
+/// tries find a boundary between two written blocks.
+const ENOUGH_WRITTEN: f64 = 1.0 / 3.0;
 
 /// At least this many reads of either kind are compared.
 const FEWEST_COMPARED: usize = 6;
@@ -47,7 +57,10 @@ const FEW_LATE: f64 = 0.04;
 pub enum Blank {
     /// Blank places answer faster: they were never written (or trimmed), and no flash is read.
     Unmapped,
-    /// Blank places answer like others: written with zeros. Or there is nothing to compare with.
+    /// Blank places answer like others, so they may have been written with zeros; or they may be answered
+    /// nearly as slowly as flash. There are enough others.
+    Doubtful,
+    /// Blank places answer like others and are needed, or there are no others.
     Ordinary,
 }
 
@@ -73,21 +86,23 @@ pub fn blank_places(singles: &[Single]) -> Blank {
     let error = (mad_sigma(&data).powi(2) / data.len() as f64
         + mad_sigma(&blank).powi(2) / blank.len() as f64)
         .sqrt();
-    if gain > BLANK_DEVIATIONS * MEDIAN_ERROR * error && gain > 0.05 * median(&data) {
+    if gain > BLANK_DEVIATIONS * MEDIAN_ERROR * error && gain > BLANK_GAIN * median(&data) {
         Blank::Unmapped
+    } else if data.len() as f64 >= ENOUGH_WRITTEN * singles.len() as f64 {
+        Blank::Doubtful
     } else {
         Blank::Ordinary
     }
 }
 
-/// Note in the grid what is written where, and leave out what was never written.
+/// Note in the grid what is written where, and leave out what was or may never have been written.
 pub fn written(triples: &[Triple], blank: Blank, grid: &mut Grid) -> Vec<Option<Triple>> {
     triples
         .iter()
         .map(|triple| {
             let is_blank = triple.content == Content::Blank;
             grid.learn(triple.site.at, is_blank);
-            let leave_out = is_blank && blank == Blank::Unmapped;
+            let leave_out = is_blank && blank != Blank::Ordinary;
             (!leave_out).then_some(*triple)
         })
         .collect()
@@ -293,6 +308,17 @@ pub fn place(batch: &[Triple]) -> Vec<PlacedTriple> {
         .collect()
 }
 
+/// The centre of some differences with its error: their mean without the outer fifths; where reads are
+/// late at times, which is more than is cut off there, their median.
+pub fn centre(differences: &[f64], late: Late) -> (f64, f64) {
+    if late.share > 0.0 {
+        let error = MEDIAN_ERROR * mad_sigma(differences) / (differences.len() as f64).sqrt();
+        (median(differences), error)
+    } else {
+        (trimmed_mean(differences), trimmed_mean_error(differences))
+    }
+}
+
 /// Watches the level of the comparison reads from batch to batch.
 #[derive(Default)]
 pub struct Level {
@@ -385,19 +411,15 @@ mod tests {
         singles.extend((0..100).map(|n| single(300 + n % 20, Content::Blank)));
         assert_eq!(blank_places(&singles), Blank::Unmapped);
         assert!((blank_share(&singles) - 0.5).abs() < 1e-12);
-        let zeros: Vec<Single> = (0..200)
-            .map(|n| {
-                single(
-                    800 + n % 20,
-                    if n < 100 {
-                        Content::Data
-                    } else {
-                        Content::Blank
-                    },
-                )
-            })
-            .collect();
-        assert_eq!(blank_places(&zeros), Blank::Ordinary);
+        let zeros = |data: u64| -> Vec<Single> {
+            let content = |n| match n < data {
+                true => Content::Data,
+                false => Content::Blank,
+            };
+            (0..200).map(|n| single(800 + n % 20, content(n))).collect()
+        };
+        assert_eq!(blank_places(&zeros(100)), Blank::Doubtful);
+        assert_eq!(blank_places(&zeros(20)), Blank::Ordinary);
         let all_blank: Vec<Single> = (0..100)
             .map(|n| single(300 + n % 20, Content::Blank))
             .collect();

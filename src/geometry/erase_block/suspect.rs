@@ -5,7 +5,8 @@
 //! for that, so here the costliest class of all is picked out, and only fresh boundaries decide on it.
 
 use super::hypothesis;
-use crate::geometry::stats::{MEDIAN_ERROR, mad_sigma, median};
+use super::signal::Late;
+use crate::geometry::stats::{MEDIAN_ERROR, mad_sigma, median, trimmed_mean, trimmed_mean_error};
 use crate::units::Bytes;
 
 /// The largest multiple that is looked at: 16 sub-units of 1 MiB make the largest common erase block of
@@ -14,7 +15,11 @@ const LARGEST_PERIOD: u64 = 16;
 
 /// Boundaries that have to be known before the costliest class is picked out: four in each class of the
 /// largest multiple.
-pub(super) const FEWEST: usize = 64;
+const FEWEST: usize = 64;
+
+/// Boundaries closer than this are often those of a sub-unit: erase blocks mostly have 4 MiB and more since
+/// about 2010 (FlashCardSurvey). So twice as many are looked at.
+const SELDOM_ERASE_BLOCKS: Bytes = Bytes::mib(4);
 
 /// A class with fewer boundaries than this is not picked out.
 const FEWEST_OF_A_CLASS: usize = 3;
@@ -66,13 +71,15 @@ enum Judgement {
 pub(super) struct Suspects {
     /// The largest multiple that is looked at.
     largest: u64,
+    /// Boundaries that have to be known.
+    fewest: usize,
     now: Option<Class>,
     /// Fresh boundaries of the class, and of all others.
     own: Vec<f64>,
     others: Vec<f64>,
     innocent: Vec<Class>,
-    /// A class does cost more.
-    found: bool,
+    /// A class that does cost more.
+    found: Option<Class>,
     /// A doubt remains.
     doubtful: bool,
 }
@@ -84,13 +91,23 @@ impl Suspects {
     pub(super) fn new(unit: Bytes) -> Suspects {
         Suspects {
             largest: (hypothesis::LARGEST.get() / unit.get().max(1)).min(LARGEST_PERIOD),
+            fewest: if unit < SELDOM_ERASE_BLOCKS {
+                2 * FEWEST
+            } else {
+                FEWEST
+            },
             now: None,
             own: Vec::new(),
             others: Vec::new(),
             innocent: Vec::new(),
-            found: false,
+            found: None,
             doubtful: false,
         }
+    }
+
+    /// Boundaries that have to be known before anything can be said.
+    pub(super) fn fewest(&self) -> usize {
+        self.fewest
     }
 
     /// The class whose boundaries are wanted.
@@ -98,14 +115,14 @@ impl Suspects {
         self.now
     }
 
-    /// Whether a class costs more than the others.
-    pub(super) fn is_found(&self) -> bool {
+    /// The class that costs more than the others, if there is one.
+    pub(super) fn found(&self) -> Option<Class> {
         self.found
     }
 
     /// Whether every class that was picked out turned out to be like the others.
     pub(super) fn are_cleared(&self) -> bool {
-        self.now.is_none() && !self.found && !self.doubtful
+        self.now.is_none() && self.found.is_none() && !self.doubtful
     }
 
     /// Whether no number of boundaries will clear it.
@@ -123,39 +140,41 @@ impl Suspects {
     }
 
     /// Judge the class in question, or pick one out of all boundaries `seen`.
-    pub(super) fn look(&mut self, seen: &[(u64, f64)]) {
-        if self.found || self.doubtful {
+    pub(super) fn look(&mut self, seen: &[(u64, f64)], late: Late) {
+        if self.found.is_some() || self.doubtful {
             return;
         }
         if let Some(class) = self.now {
-            match self.judge(seen) {
+            match self.judge(seen, late) {
                 Judgement::Open => return,
                 Judgement::Innocent => self.innocent.push(class),
-                Judgement::Guilty => self.found = true,
+                Judgement::Guilty => self.found = Some(class),
                 Judgement::Doubtful => self.doubtful = true,
             }
             self.now = None;
             self.own.clear();
             self.others.clear();
-            if self.found || self.doubtful {
+            if self.found.is_some() || self.doubtful {
                 return;
             }
         }
-        self.now = self.costliest(seen);
+        if seen.len() >= self.fewest {
+            self.now = self.costliest(seen, late);
+        }
         if self.now.is_some() && self.innocent.len() >= MOST_SUSPECTS {
             self.now = None;
             self.doubtful = true;
         }
     }
 
-    fn judge(&self, seen: &[(u64, f64)]) -> Judgement {
+    fn judge(&self, seen: &[(u64, f64)], late: Late) -> Judgement {
         let fewest = self.own.len().min(self.others.len());
         if fewest < FEWEST_FRESH {
             return Judgement::Open;
         }
-        let (cost, deviation) = (usual_cost(seen), deviation(seen));
-        let excess = median(&self.own) - median(&self.others);
-        let error = error(deviation, self.own.len(), self.others.len());
+        let usual = Usual::of(seen, late);
+        let (excess, error) = usual.excess(&self.own, &self.others);
+        let cost = usual.cost;
         if excess > GUILTY * error && excess > NOTABLE / 2.0 * cost {
             Judgement::Guilty
         } else if excess + error < NOTABLE * cost {
@@ -168,11 +187,8 @@ impl Suspects {
     }
 
     /// The class that stands out most, if one does.
-    fn costliest(&self, seen: &[(u64, f64)]) -> Option<Class> {
-        if seen.len() < FEWEST {
-            return None;
-        }
-        let (cost, deviation) = (usual_cost(seen), deviation(seen));
+    pub(super) fn costliest(&self, seen: &[(u64, f64)], late: Late) -> Option<Class> {
+        let usual = Usual::of(seen, late);
         let classes = (2..=self.largest)
             .flat_map(|period| (0..period).map(move |class| Class { period, class }));
         classes
@@ -186,26 +202,47 @@ impl Suspects {
                 if own.len() < FEWEST_OF_A_CLASS || others.is_empty() {
                     return None;
                 }
-                let excess = median(&own) - median(&others);
-                let errors = excess / error(deviation, own.len(), others.len());
-                (excess > NOTICED * cost && errors > SUSPICIOUS).then_some((class, errors))
+                let (excess, error) = usual.excess(&own, &others);
+                let errors = excess / error;
+                let stands_out = excess > NOTICED * usual.cost && errors > SUSPICIOUS;
+                stands_out.then_some((class, errors))
             })
             .max_by(|a, b| a.1.total_cmp(&b.1))
             .map(|(class, _)| class)
     }
 }
 
-fn usual_cost(seen: &[(u64, f64)]) -> f64 {
-    median(&seen.iter().map(|seen| seen.1).collect::<Vec<_>>())
+/// What boundaries usually cost.
+struct Usual {
+    cost: f64,
+    /// The error of one, when medians and when means are compared.
+    deviations: (f64, f64),
+    /// Whether reads are late so often that a mean is no good.
+    are_late: bool,
 }
 
-fn deviation(seen: &[(u64, f64)]) -> f64 {
-    mad_sigma(&seen.iter().map(|seen| seen.1).collect::<Vec<_>>())
-}
+impl Usual {
+    fn of(seen: &[(u64, f64)], late: Late) -> Usual {
+        let all: Vec<f64> = seen.iter().map(|seen| seen.1).collect();
+        let of_means = trimmed_mean_error(&all) * (all.len() as f64).sqrt();
+        Usual {
+            cost: median(&all),
+            deviations: (MEDIAN_ERROR * mad_sigma(&all), of_means),
+            are_late: late.share > 0.0,
+        }
+    }
 
-/// The error of the difference of two medians.
-fn error(deviation: f64, own: usize, others: usize) -> f64 {
-    MEDIAN_ERROR * deviation * (1.0 / own as f64 + 1.0 / others as f64).sqrt()
+    /// How much more the own boundaries cost than the others, with its error. Of a few a single stray
+    /// spoils the mean, even without the outer fifths; of more it is known better than the median.
+    fn excess(&self, own: &[f64], others: &[f64]) -> (f64, f64) {
+        let by_medians = self.are_late || own.len().min(others.len()) < FEWEST_FRESH;
+        let (centre, deviation): (fn(&[f64]) -> f64, f64) = match by_medians {
+            true => (median, self.deviations.0),
+            false => (trimmed_mean, self.deviations.1),
+        };
+        let places = 1.0 / own.len() as f64 + 1.0 / others.len() as f64;
+        (centre(own) - centre(others), deviation * places.sqrt())
+    }
 }
 
 #[cfg(test)]
@@ -218,7 +255,7 @@ mod tests {
     /// noise and one in ten that shows nothing; asked for as long as somebody is suspected.
     fn run(period: u64, large: f64, noise: f64, seed: u64) -> (Suspects, usize) {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-        let mut suspects = Suspects::new(Bytes::mib(1));
+        let mut suspects = Suspects::new(Bytes::mib(4));
         let mut seen = Vec::new();
         while seen.len() < FEWEST || suspects.wanted().is_some() {
             let number = match suspects.wanted() {
@@ -237,7 +274,7 @@ mod tests {
             suspects.push(number, difference);
             seen.push((number, difference));
             if seen.len() % 16 == 0 {
-                suspects.look(&seen);
+                suspects.look(&seen, Late::default());
             }
         }
         (suspects, seen.len())
@@ -265,7 +302,7 @@ mod tests {
             (4, 1.4, 0.15, 190),
         ] {
             let found = (0..200)
-                .filter(|&seed| run(period, large, noise, seed).0.is_found())
+                .filter(|&seed| run(period, large, noise, seed).0.found().is_some())
                 .count();
             assert!(found >= least, "{period}, {large}, {noise}: {found} of 200");
         }

@@ -2,9 +2,9 @@
 
 use super::grid::CELL;
 use super::hypothesis::{Hypothesis, Level};
-use super::signal::{PlacedTriple, difference};
+use super::signal::{PlacedTriple, centre, difference};
 use super::verdict::{Candidate, Record, bytes, micros, rounded};
-use crate::geometry::stats::{median, trimmed_mean, trimmed_mean_error};
+use crate::geometry::stats::median;
 use crate::geometry::{EraseBlock, Source, Verdict, capacity};
 use crate::units::{Alignment, Bytes};
 
@@ -86,6 +86,8 @@ fn cost_sentence(candidate: &Candidate<'_>) -> String {
         at, unit, phase, ..
     } = candidate;
     let (on, off) = costs(candidate, |placed| difference(&placed.triple));
+    let late = at.ordinary.late();
+    let (cost, error) = centre(&on, late);
     let base = median(
         &at.triples
             .iter()
@@ -100,12 +102,12 @@ fn cost_sentence(candidate: &Candidate<'_>) -> String {
     format!(
         "a read of {} across a multiple of {unit}{phase_text} takes {} longer (± {}, {} places) on top of {}; at {} other places the difference is {}",
         at.read_size,
-        micros(trimmed_mean(&on)),
-        micros(trimmed_mean_error(&on)),
+        micros(cost),
+        micros(error),
         on.len(),
         micros(base),
         off.len(),
-        micros(trimmed_mean(&off)),
+        micros(centre(&off, late).0),
     )
 }
 
@@ -142,7 +144,7 @@ fn sub_unit_sentence(candidate: &Candidate<'_>, sub_unit: Bytes) -> String {
         .collect();
     format!(
         "sub-units of {sub_unit} inside: crossing one costs {} ({} places)",
-        micros(trimmed_mean(&cost)),
+        micros(centre(&cost, candidate.at.ordinary.late()).0),
         cost.len()
     )
 }

@@ -166,7 +166,7 @@ fn say_blank(record: &Record<'_>, evidence: &mut Vec<String>) {
     let share = blank_share(&record.known.singles);
     if share >= 0.995 {
         evidence.push("every place read came back blank: this device may never have been written, and then it has no boundaries to show".to_owned());
-    } else if record.blank == Blank::Unmapped && share > 0.02 {
+    } else if record.blank != Blank::Ordinary && share > 0.02 {
         evidence.push(format!(
             "{:.0} % of the places came back blank and were left out",
             100.0 * share

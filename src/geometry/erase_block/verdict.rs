@@ -7,10 +7,10 @@ use super::grid::CELL;
 use super::hypothesis::Hypothesis;
 use super::posterior::{Leader, Posterior};
 use super::search::{AtSize, Known};
-use super::signal::Blank;
+use super::signal::{self, Blank};
 use super::told::{self, told};
 use super::untold::untold;
-use crate::geometry::stats::{median, trimmed_mean, trimmed_mean_error};
+use crate::geometry::stats::median;
 use crate::geometry::{EraseBlock, Verdict, Warning};
 use crate::measure::meter::Stop;
 use crate::topology::Transport;
@@ -236,8 +236,8 @@ fn candidate<'a>(record: &Record<'a>) -> Option<Candidate<'a>> {
 fn is_seen(candidate: &Candidate<'_>) -> bool {
     let ordinary = candidate.at.ordinary;
     let (on, off) = told::costs(candidate, |placed| ordinary.difference(placed));
-    let error = trimmed_mean_error(&on).hypot(trimmed_mean_error(&off));
-    trimmed_mean(&on) - trimmed_mean(&off) > SEEN * error
+    let [on, off] = [on, off].map(|costs| signal::centre(&costs, ordinary.late()));
+    on.0 - off.0 > SEEN * on.1.hypot(off.1)
 }
 
 /// The most probable entry that is this size and phase. A size below the search grid lives in the

@@ -1,7 +1,7 @@
 //! What reads alone tell beside the erase block: the page, and rates by request size.
 
 use crate::device::ReadDevice;
-use crate::geometry::erase_block::blank_is_unwritten;
+use crate::geometry::erase_block::leave_blank_out;
 use crate::geometry::page::profile::Profile;
 use crate::geometry::throughput::{rates, times};
 use crate::geometry::{EraseBlock, Page, Rate};
@@ -32,7 +32,7 @@ pub fn page<D: ReadDevice + ?Sized>(
         meter.capacity(),
         facts.logical_block,
         erase_block,
-        blank_is_unwritten(singles),
+        leave_blank_out(singles),
         rng.random(),
     );
     let stop = alignment::run(meter, &mut profile, rng, &mut |meter, inquiry| {
