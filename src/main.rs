@@ -2,6 +2,7 @@
 
 use clap::Parser;
 use flashfit::cli::{self, Cli};
+use flashfit::error::{Error, ExitCode};
 use flashfit::run;
 
 fn main() -> std::process::ExitCode {
@@ -12,8 +13,12 @@ fn main() -> std::process::ExitCode {
             let command = words.get(1).and_then(|word| word.to_str());
             match cli::usage_error(&error, command) {
                 Some(error) => Err(error),
-                // Help and version end with 0.
-                None => error.exit(),
+                // Help and version, on stdout, end with 0; the help for no command at all does not.
+                None => match error.print() {
+                    Err(full) if !error.use_stderr() => Err(Error::from_stdout(&full)),
+                    _ if error.exit_code() == 0 => Ok(ExitCode::Done),
+                    _ => Ok(ExitCode::Usage),
+                },
             }
         }
     };

@@ -226,6 +226,11 @@ fn the_grid_comes_from_a_report_or_else_from_what_is_reported_or_a_precaution() 
     let measured = image.check(&["--json", "--report", report]);
     assert_eq!(measured.code, Some(8));
     assert_eq!(measured.json()["alignment"]["bytes"], 8 * MIB);
+    let foreign = ", of another device";
+    assert!(!measured.stdout.contains(foreign), "{}", measured.stdout);
+    let smaller = Image::with(4_000_000_000, "label: dos\nstart=16384,type=83\n");
+    let doubted = smaller.check(&["--report", report]);
+    assert!(doubted.stdout.contains(foreign), "{}", doubted.stdout);
     for (words, says) in [
         (
             vec!["--report", report, "--erase-block", "4MiB"],

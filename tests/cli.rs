@@ -168,23 +168,25 @@ fn closed_pipe() -> Stdio {
 
 #[test]
 fn a_full_disk_behind_stdout_is_an_error() {
-    let full = std::fs::OpenOptions::new()
-        .write(true)
-        .open("/dev/full")
-        .unwrap();
-    let output = std::process::Command::new(env!("CARGO_BIN_EXE_flashfit"))
-        .arg("man")
-        .stdout(full)
-        .stderr(Stdio::piped())
-        .output()
-        .unwrap();
-    let stderr = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(1), "{stderr}");
-    assert!(
-        stderr.starts_with("flashfit: cannot write to stdout: "),
-        "{stderr}"
-    );
-    assert_eq!(stderr.matches('\n').count(), 1, "{stderr}");
+    for page in ["man", "--help", "--version"] {
+        let full = std::fs::OpenOptions::new()
+            .write(true)
+            .open("/dev/full")
+            .unwrap();
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_flashfit"))
+            .arg(page)
+            .stdout(full)
+            .stderr(Stdio::piped())
+            .output()
+            .unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{page}: {stderr}");
+        assert!(
+            stderr.starts_with("flashfit: cannot write to stdout: "),
+            "{page}: {stderr}"
+        );
+        assert_eq!(stderr.matches('\n').count(), 1, "{page}: {stderr}");
+    }
 }
 
 #[test]

@@ -73,7 +73,11 @@ fn only_the_backup_of_this_device_is_restored() {
         ("{}", "no \"schema\""),
         (
             "{\"schema\":\"flashfit.backup/9\"}",
-            "'flashfit.backup/9' is not known",
+            "'flashfit.backup/9' is not known, this version restores flashfit.backup/1; use the version",
+        ),
+        (
+            "{\"schema\":\"flashfit.layout/1\"}",
+            "'flashfit.layout/1' is not known, this version restores flashfit.backup/1; name the file",
         ),
         (&text[..text.len() / 2], "not a backup file"),
         // Another first byte.

@@ -74,10 +74,15 @@ fn judged(args: &CheckArgs, facts: &Facts) -> Result<Judged, Error> {
         CheckGeometry::Report(path) => {
             let report = saved_report(path)?;
             let page = report.geometry.page;
+            let note = of_another_device(&report.device, facts);
+            let mut choice = report.alignment;
+            if note.is_some() {
+                choice.reason.push_str(", of another device");
+            }
             Ok(Judged {
-                note: of_another_device(&report.device, facts),
+                note,
                 page: page.bytes.filter(|_| page.verdict.is_told()),
-                choice: report.alignment,
+                choice,
             })
         }
         CheckGeometry::Given { erase_block, phase } => {

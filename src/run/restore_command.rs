@@ -36,8 +36,20 @@ pub fn restore(args: &RestoreArgs) -> Result<ExitCode, Error> {
             other.escape_debug(),
             backup::SCHEMA
         ))
-        .hint("use the version of flashfit that wrote it")),
+        .hint(if is_backup_of_any_version(other) {
+            "use the version of flashfit that wrote it"
+        } else {
+            WHERE_BACKUPS_ARE
+        })),
     }
+}
+
+/// Where to look for the right file.
+const WHERE_BACKUPS_ARE: &str = "name the file that the write told of; this lists them: ls -lt ~/.local/state/flashfit /var/lib/flashfit";
+
+fn is_backup_of_any_version(schema: &str) -> bool {
+    let kind = |schema: &str| schema.split('/').next().map(str::to_owned);
+    kind(schema) == kind(backup::SCHEMA)
 }
 
 /// What kind of file it says it is.
@@ -52,11 +64,9 @@ fn schema(text: &str) -> Option<String> {
 
 /// The old table and what else a write replaced.
 fn restore_table(args: &RestoreArgs, text: &str) -> Result<ExitCode, Error> {
-    let backup = Backup::parse(text)
-        .map_err(|error| {
-            Error::failed(format!("{}: {error}", args.backup.display()))
-                .hint("name the file that the write told of; this lists them: ls -lt ~/.local/state/flashfit /var/lib/flashfit")
-        })?;
+    let backup = Backup::parse(text).map_err(|error| {
+        Error::failed(format!("{}: {error}", args.backup.display())).hint(WHERE_BACKUPS_ARE)
+    })?;
     // An image does not tell its sectors; the file knows them.
     let block = std::path::Path::new(&args.device)
         .is_file()

@@ -26,7 +26,7 @@ impl Size {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SizeError {
     /// A bare number.
-    #[error("'{0}' has no unit: write {0}MiB, {0}MB, {0}B or {0}s (sectors)")]
+    #[error("'{0}' has no unit: write {units}", units = with_units(.0))]
     NoUnit(String),
     /// An unknown unit.
     #[error(
@@ -47,6 +47,15 @@ pub enum SizeError {
     /// 2^64 bytes or more.
     #[error("'{0}' is beyond 2^64")]
     TooLarge(String),
+}
+
+/// The number with the units that it may have been meant in: millions are seldom MiB.
+fn with_units(number: &str) -> String {
+    if number.len() < "1000000".len() {
+        format!("{number}MiB, {number}MB, {number}B or {number}s (sectors)")
+    } else {
+        format!("{number}B (bytes) or {number}s (sectors)")
+    }
 }
 
 impl FromStr for Size {
@@ -153,6 +162,13 @@ mod tests {
             "0.5s".parse::<Size>(),
             Err(SizeError::Inexact("0.5s".into()))
         );
+    }
+
+    #[test]
+    fn a_number_in_the_millions_is_not_taken_for_mebibytes() {
+        let said = |text: &str| text.parse::<Size>().unwrap_err().to_string();
+        assert!(said("8").contains("8MiB, "));
+        assert!(said("8019509248").ends_with("write 8019509248B (bytes) or 8019509248s (sectors)"));
     }
 
     #[test]

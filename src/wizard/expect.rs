@@ -93,10 +93,23 @@ fn check_size(expected: ExpectedSize, target: &Target) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "{} has {} bytes, and {words} were expected",
+        "{} has {} bytes, and {words} were expected{}",
         target.name,
-        target.capacity.get()
+        target.capacity.get(),
+        if is_near(expected, target) {
+            "; with ~ before the size a tenth more or less is allowed"
+        } else {
+            ""
+        }
     ))
+}
+
+/// Whether it would do if it had been asked less strictly: few sticks have the bytes on their label.
+fn is_near(expected: ExpectedSize, target: &Target) -> bool {
+    match expected {
+        ExpectedSize::Exactly(size) => check_size(ExpectedSize::About(size), target).is_ok(),
+        ExpectedSize::About(_) => false,
+    }
 }
 
 #[cfg(test)]
@@ -174,6 +187,8 @@ mod tests {
         for bad in ["32GB", "31914983425B", "~64GB", "~29GB", "~36GB", "~0B"] {
             let error = size(bad).check(&stick()).unwrap_err();
             assert!(error.contains("31914983424 bytes"), "{bad}: {error}");
+            let is_near = ["32GB", "31914983425B"].contains(&bad);
+            assert_eq!(error.contains("with ~ before"), is_near, "{bad}: {error}");
         }
     }
 

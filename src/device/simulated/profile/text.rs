@@ -63,6 +63,10 @@ fn parse_time(text: &str) -> Result<Duration, String> {
         .find(|c: char| !c.is_ascii_digit() && c != '.')
         .unwrap_or(trimmed.len());
     let (number, unit) = trimmed.split_at(split);
+    let no_time = || format!("'{trimmed}' is no time: write a number and a unit, such as 860us");
+    if number.is_empty() {
+        return Err(no_time());
+    }
     let seconds_per_unit = match unit.trim() {
         "ns" => 1e-9,
         "us" | "µs" => 1e-6,
@@ -80,9 +84,7 @@ fn parse_time(text: &str) -> Result<Duration, String> {
             ));
         }
     };
-    let number: f64 = number
-        .parse()
-        .map_err(|_| format!("'{trimmed}' is no time: write a number and a unit, such as 860us"))?;
+    let number: f64 = number.parse().map_err(|_| no_time())?;
     // 10^9 s is 31 years: longer than any simulated access, and far inside Duration's range.
     let seconds = number * seconds_per_unit;
     if !(0.0..1e9).contains(&seconds) {
