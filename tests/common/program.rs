@@ -80,6 +80,23 @@ pub fn flowing(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// A report for people holds all these words, however its lines are broken, and fits any terminal.
+pub fn assert_tells(report: &str, words: &[&str]) {
+    let flow = flowing(report);
+    for words in words {
+        assert!(
+            flow.contains(&flowing(words)),
+            "'{words}' not in:\n{report}"
+        );
+    }
+    assert!(
+        report
+            .lines()
+            .all(|line| line.len() <= 80 && line.is_ascii()),
+        "{report}"
+    );
+}
+
 /// A profile for `sim:` in a folder; gives the name to scan.
 pub fn stick(folder: &Path, name: &str, profile: &str) -> String {
     let path = folder.join(name).with_extension("toml");
