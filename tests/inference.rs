@@ -1,5 +1,5 @@
 //! The promises about the search for the erase block by reads: how often it is right, how often
-//! wrong, and at what cost. Three specimens of every built-in stick, twenty with `FLASHFIT_FULL=1`.
+//! wrong, and at what cost. Five specimens of every built-in stick, twenty with `FLASHFIT_FULL=1`.
 
 // Helpers of a test may fail as the tests themselves may.
 #![allow(clippy::unwrap_used)]
@@ -19,7 +19,7 @@ fn all(sigma: f64) -> Row {
     let seeds = if std::env::var_os("FLASHFIT_FULL").is_some() {
         20
     } else {
-        3
+        5
     };
     let mut all = Row::default();
     for (name, profile) in visible() {

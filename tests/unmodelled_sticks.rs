@@ -132,11 +132,11 @@ fn run(toy: &mut Toy, seed: u64) -> Scanned {
 
 /// So many sticks of each kind.
 fn sticks() -> u64 {
-    if common::full() { 12 } else { 3 }
+    if common::full() { 12 } else { 6 }
 }
 
 /// Some sticks of a kind: nothing else than this size and phase may be told, and at most a sixth of
-/// them, of three one, are not told.
+/// them are not told.
 fn check(capacity: u64, lattices: &[Lattice], size: u64, phase: u64, change: impl Fn(&mut Toy)) {
     let mut told = 0;
     for seed in 1..=sticks() {
@@ -157,7 +157,7 @@ fn check(capacity: u64, lattices: &[Lattice], size: u64, phase: u64, change: imp
     }
     let all = sticks();
     assert!(
-        told >= all - (all / 6).max(1),
+        told >= all - all / 6,
         "told in {told} of {all} (capacity {capacity}, size {size})"
     );
 }
@@ -345,7 +345,8 @@ fn reads_that_are_late_by_chance_do_not_hide_the_boundaries() {
         let late = |toy: &mut Toy| toy.late = (share, sigmas);
         check(GB16, &[lattice(8 * MIB, 0, 8.0)], 8 * MIB, 0, late);
     }
-    // A second level takes more reads than are spent when one in five is late by so much.
+    // With one read in five late by 40 deviations only four of six are told: more reads are needed than one
+    // confirmation spends.
     for (share, sigmas) in [(0.1, 5.0), (0.1, 20.0), (0.15, 40.0), (0.2, 10.0)] {
         let late = |toy: &mut Toy| toy.late = (share, sigmas);
         let two = [
@@ -380,20 +381,6 @@ fn pages_of_three_times_a_power_of_two_do_not_pass_for_erase_blocks() {
         check_never_wrong(GB32, &[lattice(page, 0, 6.0)], 0, 0);
         let both = [lattice(12 * MIB, 0, 6.0), lattice(page, 0, 4.5)];
         check_never_wrong(GB32, &both, 12 * MIB, 0);
-    }
-}
-
-#[test]
-fn small_sub_units_do_not_pass_for_the_erase_block() {
-    // Sixths, sevenths, eighths and sixteenths are no hypotheses.
-    for (large, small) in [(24, 4), (28, 4), (16, 2), (16, 1)] {
-        for sigmas in [8.0, 20.0] {
-            let two = [
-                lattice(large * MIB, 0, sigmas),
-                lattice(small * MIB, 0, sigmas / 2.0),
-            ];
-            check_never_wrong(GB32, &two, large * MIB, 0);
-        }
     }
 }
 

@@ -17,8 +17,8 @@ const LARGEST_PERIOD: u64 = 16;
 /// largest multiple.
 const FEWEST: usize = 64;
 
-/// Boundaries closer than this are often those of a sub-unit: erase blocks mostly have 4 MiB and more since
-/// about 2010 (FlashCardSurvey). So twice as many are looked at.
+/// Boundaries closer than this are often those of a sub-unit: erase blocks have had 2 to 4 MiB since about
+/// 2010 (FlashCardSurvey), and later ones more. So twice as many are looked at.
 const SELDOM_ERASE_BLOCKS: Bytes = Bytes::mib(4);
 
 /// A class with fewer boundaries than this is not picked out.
