@@ -344,11 +344,6 @@ fn reads_that_are_late_by_chance_do_not_hide_the_boundaries() {
     ] {
         let late = |toy: &mut Toy| toy.late = (share, sigmas);
         check(GB16, &[lattice(8 * MIB, 0, 8.0)], 8 * MIB, 0, late);
-    }
-    // With one read in five late by 40 deviations only four of six are told: more reads are needed than one
-    // confirmation spends.
-    for (share, sigmas) in [(0.1, 5.0), (0.1, 20.0), (0.15, 40.0), (0.2, 10.0)] {
-        let late = |toy: &mut Toy| toy.late = (share, sigmas);
         let two = [
             lattice(12 * MIB, 4 * MIB, 12.0),
             lattice(6 * MIB, 4 * MIB, 6.0),

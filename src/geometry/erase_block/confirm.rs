@@ -26,7 +26,7 @@ const ENOUGH: f64 = 4.605_170_185_988_091;
 const ENOUGH_BETWEEN: f64 = 6.907_755_278_982_137;
 
 /// A class of places that has not won after this many looks, and is not ahead, will not.
-const PATIENCE: u32 = 40;
+const PATIENCE: usize = 40;
 
 /// More triples than this are not spent on one winner. At a step of one sigma a class needs about
 /// 46 looks, and there are six classes at most.
@@ -404,6 +404,13 @@ impl Confirmation {
         }
     }
 
+    /// As many looks as say what `looks` of them do where no read is late: a triple with a late read says
+    /// next to nothing.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    fn with_late_reads(&self, looks: usize) -> usize {
+        (looks as f64 / (1.0 - self.ordinary.late().share).powi(3)) as usize
+    }
+
     /// Whether every bet is won, which confirms the boundaries, but not that none is of another kind.
     fn is_won(&self) -> bool {
         self.kinds.differences().len() >= self.fewest_teeth()
@@ -421,13 +428,15 @@ impl Confirmation {
                 median(&divisor.differences) >= SAME_KIND * median(self.kinds.differences());
             if divisor.boundary.log_capital() >= ENOUGH
                 && divisor.lower.log_capital() < 0.0
-                && divisor.lower.steps() >= PATIENCE / 2
+                && divisor.lower.steps() as usize >= PATIENCE / 2
                 && alike
             {
                 return Outcome::Divided(divisor.part);
             }
         }
-        let hopeless = |bet: &SuccessBet| bet.steps() >= PATIENCE && bet.log_capital() < 0.0;
+        let patience = self.with_late_reads(PATIENCE);
+        let looks = |bet: &SuccessBet| bet.steps() as usize;
+        let hopeless = |bet: &SuccessBet| looks(bet) >= patience && bet.log_capital() < 0.0;
         let mut classes = self.halves.iter().chain(&self.thirds);
         if self.suspects.found().is_some()
             || self.alias.log_capital() >= ENOUGH
@@ -451,7 +460,10 @@ impl Confirmation {
                 Outcome::Undecided
             };
         }
-        if self.exhausted || self.triples >= MOST_TRIPLES || self.suspects.is_doubtful() {
+        if self.exhausted
+            || self.triples >= self.with_late_reads(MOST_TRIPLES)
+            || self.suspects.is_doubtful()
+        {
             let between = self.divisors.iter().any(|d| {
                 d.boundary.log_capital() >= ENOUGH / 2.0 && d.lower.log_capital() < ENOUGH_BETWEEN
             });

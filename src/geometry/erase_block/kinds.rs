@@ -166,13 +166,14 @@ fn are_two_heaps(differences: &[f64], noise: f64, late: Late) -> bool {
         .max_by(|a, b| gap(a).total_cmp(&gap(b)));
     // Reads that are all late by the same, such as a turn of the bus, make heaps of their own: upwards
     // where the read across the boundary was late, downwards where one beside it was.
-    let most_of = |share: f64| {
-        let expected = differences.len() as f64 * share;
-        expected + LATE_ERRORS * (expected * (1.0 - share)).sqrt()
+    let most_of = |times: f64| {
+        let (count, share) = (differences.len() as f64, times * late.share);
+        let by_chance = (count * share * (1.0 - share)).sqrt();
+        count * share + LATE_ERRORS * by_chance.hypot(count * times * late.doubt)
     };
     split.is_some_and(|n| {
-        let are_late = (present.len() - n) as f64 <= most_of(late.share);
-        let are_compared_with_late_ones = n as f64 <= most_of(2.0 * late.share);
+        let are_late = (present.len() - n) as f64 <= most_of(1.0);
+        let are_compared_with_late_ones = n as f64 <= most_of(2.0);
         if are_late || are_compared_with_late_ones {
             return false;
         }
@@ -290,11 +291,15 @@ mod tests {
                 kinds.push(number, 12.0 + late + normal(&mut rng));
             }
             assert!(kinds.are_unlike(1.0, Late::default()), "{by}");
-            let late = Late {
-                share: 1.0 / 6.0,
+            let late = |share: f64, doubt: f64| Late {
+                share,
                 excess: 8.0,
+                doubt,
             };
-            assert!(!kinds.are_unlike(1.0, late), "{by}");
+            assert!(!kinds.are_unlike(1.0, late(1.0 / 6.0, 0.0)), "{by}");
+            // Fewer of them were seen, but more may be.
+            assert!(kinds.are_unlike(1.0, late(0.08, 0.0)), "{by}");
+            assert!(!kinds.are_unlike(1.0, late(0.08, 0.04)), "{by}");
         }
     }
 

@@ -16,7 +16,7 @@ mod kinds;
 mod larger;
 mod posterior;
 mod search;
-mod signal;
+pub(super) mod signal;
 mod suspect;
 mod told;
 mod untold;

@@ -140,6 +140,9 @@ pub struct Late {
     pub share: f64,
     /// How much longer, in seconds: the median.
     pub excess: f64,
+    /// By how much the share may be larger: one error of its estimate, on top of what was too little to
+    /// be told.
+    pub doubt: f64,
 }
 
 impl Late {
@@ -153,14 +156,22 @@ impl Late {
             .filter(|apart| *apart > apart_by)
             .collect();
         // One of two is late with probability 2s(1 − s).
-        let one_of_two = excess.len() as f64 / triples.len().max(1) as f64;
-        let share = (1.0 - (1.0 - 2.0 * one_of_two).max(0.0).sqrt()) / 2.0;
+        let pairs = triples.len().max(1) as f64;
+        let one_of_two = excess.len() as f64 / pairs;
+        let twice = (1.0 - 2.0 * one_of_two).max(0.0).sqrt();
+        let share = (1.0 - twice) / 2.0;
+        // The error of a count, passed on to the share.
+        let error = (one_of_two * (1.0 - one_of_two) / pairs).sqrt() / (2.0 * twice.max(0.1));
         if share < FEW_LATE {
-            return Late::default();
+            return Late {
+                doubt: share + error,
+                ..Late::default()
+            };
         }
         Late {
             share,
             excess: median(&excess),
+            doubt: error,
         }
     }
 
@@ -183,6 +194,9 @@ impl Ordinary {
             let apart_by = deviations * 2f64.sqrt() * ordinary.sigma;
             let late = Late::of(triples, apart_by);
             if late.share == 0.0 {
+                if round == 0 {
+                    ordinary.late = late;
+                }
                 break;
             }
             let timely: Vec<PlacedTriple> = triples
@@ -247,10 +261,23 @@ impl Ordinary {
     /// own two comparison reads towards the median of the batch (empirical Bayes: Efron and Morris,
     /// JASA 70, 1975): where places do not differ, the two reads only add their noise.
     pub fn difference(&self, placed: &PlacedTriple) -> f64 {
-        let own = difference(&placed.triple);
-        let common = placed.triple.on.as_secs_f64() - placed.batch_level;
+        let (on, level) = (placed.triple.on.as_secs_f64(), placed.batch_level);
         let share = self.own_share();
-        share * own + (1.0 - share) * common
+        on - share * self.own_level(placed) - (1.0 - share) * level
+    }
+
+    /// The level of a place by its own two comparison reads: their mean; where one of them is late, the
+    /// one that is nearer to the batch.
+    fn own_level(&self, placed: &PlacedTriple) -> f64 {
+        let [pre, post] = [placed.triple.pre, placed.triple.post].map(|time| time.as_secs_f64());
+        let off = |time: f64| (time - placed.batch_level).abs();
+        if self.late.share == 0.0 || apart(placed) <= LATE * 2f64.sqrt() * self.sigma {
+            f64::midpoint(pre, post)
+        } else if off(pre) < off(post) {
+            pre
+        } else {
+            post
+        }
     }
 
     /// Reads that are late for no reason in their place.
@@ -469,10 +496,32 @@ mod tests {
             batches.extend(place(&late));
         }
         let ordinary = Ordinary::of(&batches);
-        let Late { share, excess } = ordinary.late();
+        let Late {
+            share,
+            excess,
+            doubt,
+        } = ordinary.late();
         assert!((share - 0.2).abs() < 0.05, "{ordinary:?}");
+        // 320 pairs, of which 102 ± 8 have one late read.
+        assert!((doubt - 0.022).abs() < 0.004, "{ordinary:?}");
         assert!((excess - 300e-6).abs() < 15e-6, "{ordinary:?}");
         assert!((ordinary.noise() - 10e-6).abs() < 2e-6, "{ordinary:?}");
+        // What was read beside a place counts as its level unless it was late.
+        let mut late = batch(1000);
+        for triple in &mut late {
+            (triple.pre, triple.on) = (Duration::from_micros(1010), Duration::from_micros(1010));
+            triple.post = Duration::from_micros(1310);
+        }
+        let of_its_own = Ordinary {
+            between: 1.0,
+            ..ordinary
+        };
+        for mut placed in place(&late) {
+            placed.batch_level = 1e-3;
+            assert!(of_its_own.difference(&placed).abs() < 1e-9);
+            let unaware = Ordinary::of_unlike_places(10e-6);
+            assert!((unaware.difference(&placed) + 150e-6).abs() < 1e-6);
+        }
     }
 
     #[test]
@@ -487,7 +536,7 @@ mod tests {
             }
             batches.extend(place(&slow));
         }
-        assert_eq!(Ordinary::of(&batches).late(), Late::default());
+        assert_eq!(Ordinary::of(&batches).late().share, 0.0);
     }
 
     #[test]

@@ -4,7 +4,8 @@
 //! two places near by that lie inside every page. Costs need not grow with k: some sticks show only
 //! boundaries inside their pages.
 
-use super::step::{LEAST_FALL, Line, step};
+use super::step::{LEAST_FALL, Line, Step, step};
+use crate::geometry::erase_block::signal::{self, Ordinary, PlacedTriple};
 use crate::geometry::evidence::won_together;
 use crate::geometry::stats::{SuccessBet, median, trimmed_mean, trimmed_mean_error};
 use crate::geometry::{EraseBlock, Page, Verdict};
@@ -15,8 +16,13 @@ use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 use std::collections::HashSet;
 
-/// Places of each level; undecided levels get as many again. At a step of two deviations 14 decide.
+/// Places of each level in a round; undecided levels get as many again. At a step of two deviations 14
+/// decide.
 const PLACES: usize = 24;
+
+/// Rounds for all levels where a fall shows that is not sure yet: at a fall of 1.2 deviations of a read 96
+/// places leave an error of a seventh of it.
+const MOST_ROUNDS: usize = 4;
 
 /// The highest level: three above the largest page show what boundaries inside an erase block cost.
 const HIGHEST: Bytes = Bytes::kib(256);
@@ -41,6 +47,9 @@ const FALSE_DISCOVERIES: f64 = 0.05;
 /// A fall exceeds its standard error by so many times.
 const LEAST_CONTRAST: f64 = 5.0;
 
+/// From so many times on a fall is worth another round.
+const WORTH_A_ROUND: f64 = 2.0;
+
 /// A level whose bet stands below 1 to 10 after the first round will not win.
 const HOPELESS: f64 = -std::f64::consts::LN_10;
 
@@ -56,7 +65,7 @@ const SPECIAL_START: Bytes = Bytes::mib(16);
 struct Level {
     size: Bytes,
     bet: SuccessBet,
-    differences: Vec<f64>,
+    triples: Vec<PlacedTriple>,
 }
 
 /// Steers the scan for the page.
@@ -69,9 +78,9 @@ pub struct Profile {
     leave_out_blank: bool,
     rng: Xoshiro256PlusPlus,
     used: HashSet<u64>,
+    rounds: usize,
     asked: usize,
     blank: usize,
-    ordinary: Vec<f64>,
 }
 
 /// The size of a read of this scan: half a read lies on either side of the place.
@@ -101,7 +110,7 @@ impl Profile {
             .map(|size| Level {
                 size,
                 bet: SuccessBet::new(1.0 / 3.0),
-                differences: Vec::new(),
+                triples: Vec::new(),
             })
             .collect();
         Profile {
@@ -117,9 +126,9 @@ impl Profile {
             // Another stream than those of the search and of the order of reads.
             rng: Xoshiro256PlusPlus::seed_from_u64(seed ^ 0x9a6e_0001),
             used: HashSet::new(),
+            rounds: 1,
             asked: 0,
             blank: 0,
-            ordinary: Vec::new(),
         }
     }
 
@@ -130,7 +139,7 @@ impl Profile {
             .filter(|&n| {
                 let (count, capital) = (given[n], self.levels[n].bet.log_capital());
                 let undecided = capital > HOPELESS && capital < enough;
-                count < PLACES || (undecided && count < 2 * PLACES)
+                count < self.rounds * PLACES || (undecided && count < 2 * PLACES)
             })
             .min_by_key(|&n| given[n])
     }
@@ -175,8 +184,8 @@ impl Profile {
     /// What the scan says of the page. At most "likely": reads show where pages end inside the flash,
     /// whether writes below that size are slow only writes tell.
     pub fn finish(self) -> Page {
-        let count = self.ordinary.len() / 2;
-        if self.asked == 0 || self.levels.iter().all(|level| level.differences.is_empty()) {
+        let count = self.count();
+        if count == 0 {
             let blank = self.blank > 0;
             return Page {
                 verdict: if blank {
@@ -193,8 +202,7 @@ impl Profile {
         }
         let capitals: Vec<f64> = self.levels.iter().map(|l| l.bet.log_capital()).collect();
         let visible = won_together(&capitals, FALSE_DISCOVERIES);
-        let base = median(&self.ordinary);
-        let (found, error) = self.fall(base);
+        let (found, error) = self.fall(LEAST_CONTRAST);
         let found = found.filter(|step| {
             let top = if step.bump {
                 Bytes(step.page.get() / 2)
@@ -245,21 +253,45 @@ impl Profile {
         }
     }
 
-    /// The page's fall if there is one, and the standard error of a fall, in microseconds.
-    fn fall(&self, base: f64) -> (Option<super::step::Step>, f64) {
-        let lines: Vec<Line> = self
+    /// Whether a fall shows, but is not sure.
+    fn is_unsure(&self) -> bool {
+        self.fall(WORTH_A_ROUND).0.is_some() && self.fall(LEAST_CONTRAST).0.is_none()
+    }
+
+    /// Places that were read.
+    fn count(&self) -> usize {
+        self.levels.iter().map(|level| level.triples.len()).sum()
+    }
+
+    /// The page's fall, if there is one of so many errors, and the standard error of a fall, in
+    /// microseconds.
+    fn fall(&self, contrast: f64) -> (Option<Step>, f64) {
+        let all: Vec<PlacedTriple> = self
             .levels
             .iter()
-            .filter(|level| level.differences.len() >= PLACES / 2)
-            .map(|level| Line {
-                align: level.size,
-                cost: trimmed_mean(&level.differences) * 1e6,
+            .flat_map(|l| &l.triples)
+            .copied()
+            .collect();
+        let ordinary = Ordinary::of(&all);
+        let levels: Vec<(Bytes, Vec<f64>)> = self
+            .levels
+            .iter()
+            .filter(|level| level.triples.len() >= PLACES / 2)
+            .map(|level| {
+                let differences = level.triples.iter().map(|t| ordinary.difference(t));
+                (level.size, differences.collect())
             })
             .collect();
-        let errors: Vec<f64> = self
-            .levels
+        let lines: Vec<Line> = levels
             .iter()
-            .map(|level| trimmed_mean_error(&level.differences))
+            .map(|(size, differences)| Line {
+                align: *size,
+                cost: trimmed_mean(differences) * 1e6,
+            })
+            .collect();
+        let errors: Vec<f64> = levels
+            .iter()
+            .map(|(_, differences)| trimmed_mean_error(differences))
             .filter(|error| error.is_finite())
             .collect();
         let error = 2f64.sqrt() * median(&errors) * 1e6;
@@ -272,22 +304,25 @@ impl Profile {
             Some(first) if shelf.is_empty() => first.cost,
             _ => median(&shelf),
         };
-        let least = (LEAST_CONTRAST * error).max(LEAST_FALL * base * 1e6);
+        let reads: Vec<f64> = all.iter().map(|placed| placed.batch_level).collect();
+        let least = (contrast * error).max(LEAST_FALL * median(&reads) * 1e6);
         (step(&lines, level, least), error)
     }
 }
 
 impl Inquiry for Profile {
     fn standing(&self) -> String {
-        format!("{} places", self.ordinary.len() / 2)
+        format!("{} places", self.count())
     }
 
     fn next(&mut self) -> Option<Batch> {
-        let most = PATIENCE * PLACES * self.levels.len();
-        if self.asked >= most {
+        let mut given: Vec<usize> = self.levels.iter().map(|l| l.triples.len()).collect();
+        if self.behind(&given).is_none() && self.rounds < MOST_ROUNDS && self.is_unsure() {
+            self.rounds += 1;
+        }
+        if self.asked >= self.rounds * PATIENCE * PLACES * self.levels.len() {
             return None;
         }
-        let mut given: Vec<usize> = self.levels.iter().map(|l| l.differences.len()).collect();
         let mut sites = Vec::new();
         while sites.len() < BATCH
             && let Some(n) = self.behind(&given)
@@ -295,8 +330,8 @@ impl Inquiry for Profile {
             match self.site(self.levels[n].size) {
                 Some(site) => sites.push(site),
                 // No more fresh places of this level: count it as served.
-                None if given[n] >= 2 * PLACES => break,
-                None => given[n] = 2 * PLACES,
+                None if given[n] >= MOST_ROUNDS * PLACES => break,
+                None => given[n] = MOST_ROUNDS * PLACES,
             }
             given[n] += 1;
         }
@@ -308,11 +343,14 @@ impl Inquiry for Profile {
     }
 
     fn observe(&mut self, triples: &[Triple]) {
-        for triple in triples {
-            if triple.content == Content::Blank && self.leave_out_blank {
-                self.blank += 1;
-                continue;
-            }
+        let usable: Vec<Triple> = triples
+            .iter()
+            .filter(|triple| triple.content != Content::Blank || !self.leave_out_blank)
+            .copied()
+            .collect();
+        self.blank += triples.len() - usable.len();
+        for placed in signal::place(&usable) {
+            let triple = placed.triple;
             let Some(n) = self.level_of(triple.site.at) else {
                 continue;
             };
@@ -322,8 +360,7 @@ impl Inquiry for Profile {
             let mut beats = |other: f64| on > other || (on == other && self.rng.random::<bool>());
             let largest = beats(pre) && beats(post);
             self.levels[n].bet.observe(largest);
-            self.levels[n].differences.push(on - (pre + post) / 2.0);
-            self.ordinary.extend([pre, post]);
+            self.levels[n].triples.push(placed);
         }
     }
 }
