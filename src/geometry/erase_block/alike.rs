@@ -26,6 +26,11 @@ pub(super) struct Alike {
 }
 
 impl Alike {
+    /// Of these boundaries.
+    pub(super) fn of(seen: Vec<(u64, f64)>) -> Alike {
+        Alike { seen }
+    }
+
     /// The `number`-th boundary of the winner's grid, in seconds.
     pub(super) fn push(&mut self, number: u64, difference: f64) {
         self.seen.push((number, difference));

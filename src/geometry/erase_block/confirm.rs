@@ -8,6 +8,7 @@
 //! one looks.
 
 use super::alike::Alike;
+use super::between::{Divisor, is_first};
 use super::grid::{CELL, Grid};
 use super::kinds::{FEWEST_TEETH, Kinds, OFF_GRID_TIMES};
 use super::signal::{self, Ordinary};
@@ -19,22 +20,14 @@ use rand::RngExt;
 use rand::rngs::Xoshiro256PlusPlus;
 
 /// ln 100: each test is wrong at most once in a hundred.
-const ENOUGH: f64 = 4.605_170_185_988_091;
-
-/// ln 1000: what lies between the boundaries decides whether the size is told at all, and is asked by few
-/// reads.
-const ENOUGH_BETWEEN: f64 = 6.907_755_278_982_137;
+pub(super) const ENOUGH: f64 = 4.605_170_185_988_091;
 
 /// A class of places that has not won after this many looks, and is not ahead, will not.
-const PATIENCE: usize = 40;
+pub(super) const PATIENCE: usize = 40;
 
 /// More triples than this are not spent on one winner. At a step of one sigma a class needs about
 /// 46 looks, and there are six classes at most.
 const MOST_TRIPLES: usize = 480;
-
-/// Median difference in the middle of an erase block, relative to that at its boundaries, from
-/// which on the middle counts as a boundary of the same kind.
-const SAME_KIND: f64 = 0.8;
 
 /// How the confirmation stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,8 +38,10 @@ pub enum Outcome {
     Confirmed,
     /// The boundaries of this size divided by the number are of the same kind.
     Divided(u64),
-    /// A bet is lost, or boundaries of one kind are not alike: this size is wrong.
+    /// A bet is lost: this size is wrong.
     Refuted,
+    /// The boundaries are of several kinds: this size is at best a sub-unit.
+    Unlike,
     /// Every bet is won, but boundaries of a second kind cannot be ruled out within reason.
     Unproven,
     /// It could not be decided within reason.
@@ -60,18 +55,6 @@ const ALIASES: [Bytes; 2] = [Bytes::kib(1536), Bytes::kib(2560)];
 
 /// Looks at places where pages of odd sizes would show.
 const ALIAS_LOOKS: u32 = 14;
-
-/// A fraction of the erase block that must not be an erase block itself.
-struct Divisor {
-    part: u64,
-    /// "Lowest of itself and two boundaries".
-    lower: SuccessBet,
-    /// "The middle read is the largest".
-    boundary: SuccessBet,
-    differences: Vec<f64>,
-    teeth_used: usize,
-    waiting: Vec<f64>,
-}
 
 #[derive(Clone, Copy)]
 enum Role {
@@ -120,14 +103,7 @@ impl Confirmation {
             .filter(|part| {
                 unit.get().is_multiple_of(*part) && Bytes(unit.get() / part).is_multiple_of(finest)
             })
-            .map(|part| Divisor {
-                part,
-                lower: SuccessBet::new(1.0 / 3.0),
-                boundary: SuccessBet::new(1.0 / 3.0),
-                differences: Vec::new(),
-                teeth_used: 0,
-                waiting: Vec::new(),
-            })
+            .map(Divisor::new)
             .collect();
         Confirmation {
             unit,
@@ -157,14 +133,18 @@ impl Confirmation {
         }
     }
 
-    /// The size under test.
-    pub fn unit(&self) -> Bytes {
-        self.unit
+    /// The boundaries that are known by now, by number and difference, those of this test included: whether
+    /// all are of one kind is judged by all of them. The bets are won on fresh ones alone.
+    pub fn know_boundaries(&mut self, boundaries: impl Iterator<Item = (u64, f64)>) {
+        self.alike = Alike::of(boundaries.collect());
+        if self.is_won() {
+            self.suspects.look(self.alike.seen(), self.ordinary.late());
+        }
     }
 
-    /// The phase under test.
-    pub fn phase(&self) -> Bytes {
-        self.phase
+    /// The size under test and its first boundary.
+    pub fn place(&self) -> (Bytes, Bytes) {
+        (self.unit, self.phase)
     }
 
     /// The sub-unit that is thought to lie inside.
@@ -194,6 +174,11 @@ impl Confirmation {
     /// Triples used.
     pub fn triples(&self) -> usize {
         self.triples
+    }
+
+    /// What a boundary costs: the median, in seconds.
+    fn tooth(&self) -> f64 {
+        median(self.kinds.differences())
     }
 
     /// Boundaries seen.
@@ -226,8 +211,9 @@ impl Confirmation {
     ) -> Vec<Site> {
         self.roles.clear();
         let mut sites = Vec::new();
+        let tooth = self.tooth();
         let open: Vec<usize> = (0..self.divisors.len())
-            .filter(|&n| self.divisors[n].lower.log_capital() < ENOUGH_BETWEEN)
+            .filter(|&n| !self.divisors[n].is_won(tooth))
             .collect();
         while sites.len() < size {
             let before = sites.len();
@@ -365,27 +351,12 @@ impl Confirmation {
                     self.suspects.push(number, difference);
                 }
                 Role::Alias => self.alias.observe(largest),
-                Role::Between { divisor } => {
-                    let divisor = &mut self.divisors[divisor];
-                    divisor.boundary.observe(largest);
-                    divisor.differences.push(difference);
-                    divisor.waiting.push(difference);
-                }
+                Role::Between { divisor } => self.divisors[divisor].push(largest, difference),
             }
         }
         self.kinds.compare(rng);
         for divisor in &mut self.divisors {
-            while let (Some(&[a, b]), Some(&value)) = (
-                self.kinds
-                    .differences()
-                    .get(divisor.teeth_used..divisor.teeth_used + 2)
-                    .and_then(|t| t.first_chunk()),
-                divisor.waiting.first(),
-            ) {
-                divisor.lower.observe(is_first([value, a, b], rng));
-                divisor.teeth_used += 2;
-                divisor.waiting.remove(0);
-            }
+            divisor.compare(self.kinds.differences(), rng);
         }
         // Last, so that nothing is won after this.
         if self.is_won() {
@@ -393,12 +364,12 @@ impl Confirmation {
         }
     }
 
-    /// Boundaries that must be known before anything is confirmed. The posterior has no hypothesis
+    /// Fresh boundaries that must be seen before anything is confirmed. The posterior has no hypothesis
     /// for a size off the search grid, so none for it as the sub-unit of something larger either:
     /// there the bets on boundaries of one kind stand alone, and need [`OFF_GRID_TIMES`] as many looks.
     fn fewest_teeth(&self) -> usize {
         if self.unit.is_multiple_of(CELL) {
-            self.suspects.fewest()
+            FEWEST_TEETH
         } else {
             OFF_GRID_TIMES * FEWEST_TEETH
         }
@@ -413,39 +384,29 @@ impl Confirmation {
 
     /// Whether every bet is won, which confirms the boundaries, but not that none is of another kind.
     fn is_won(&self) -> bool {
+        let tooth = self.tooth();
         self.kinds.differences().len() >= self.fewest_teeth()
+            && self.alike.seen().len() >= self.suspects.fewest()
             && self.bets().all(|bet| bet.log_capital() >= ENOUGH)
-            && self
-                .divisors
-                .iter()
-                .all(|divisor| divisor.lower.log_capital() >= ENOUGH_BETWEEN)
+            && self.divisors.iter().all(|divisor| divisor.is_won(tooth))
     }
 
     /// How it stands.
     pub fn outcome(&self) -> Outcome {
-        for divisor in &self.divisors {
-            let alike =
-                median(&divisor.differences) >= SAME_KIND * median(self.kinds.differences());
-            if divisor.boundary.log_capital() >= ENOUGH
-                && divisor.lower.log_capital() < 0.0
-                && divisor.lower.steps() as usize >= PATIENCE / 2
-                && alike
-            {
-                return Outcome::Divided(divisor.part);
-            }
+        let tooth = self.tooth();
+        if let Some(divisor) = self.divisors.iter().find(|d| d.is_boundary(tooth)) {
+            return Outcome::Divided(divisor.part);
         }
         let patience = self.with_late_reads(PATIENCE);
         let looks = |bet: &SuccessBet| bet.steps() as usize;
         let hopeless = |bet: &SuccessBet| looks(bet) >= patience && bet.log_capital() < 0.0;
         let mut classes = self.halves.iter().chain(&self.thirds);
-        if self.suspects.found().is_some()
-            || self.alias.log_capital() >= ENOUGH
-            || self
-                .kinds
-                .are_unlike(self.ordinary.noise(), self.ordinary.late())
-            || classes.any(hopeless)
-        {
+        if self.alias.log_capital() >= ENOUGH || classes.any(hopeless) {
             return Outcome::Refuted;
+        }
+        let (noise, late) = (self.ordinary.noise(), self.ordinary.late());
+        if self.suspects.found().is_some() || self.kinds.are_unlike(noise, late) {
+            return Outcome::Unlike;
         }
         // Near the noise a place between is hard to tell from a boundary: no proof of anything.
         if self.divisors.iter().any(|d| hopeless(&d.lower)) {
@@ -464,9 +425,10 @@ impl Confirmation {
             || self.triples >= self.with_late_reads(MOST_TRIPLES)
             || self.suspects.is_doubtful()
         {
-            let between = self.divisors.iter().any(|d| {
-                d.boundary.log_capital() >= ENOUGH / 2.0 && d.lower.log_capital() < ENOUGH_BETWEEN
-            });
+            let between = self
+                .divisors
+                .iter()
+                .any(|d| d.may_be_boundary() && !d.is_won(tooth));
             return if between || (self.is_won() && self.alike.seems_wrong(self.ordinary.late())) {
                 Outcome::Refuted
             } else if self.is_won() {
@@ -477,15 +439,4 @@ impl Confirmation {
         }
         Outcome::Open
     }
-}
-
-/// Whether the first of three is the smallest, ties broken at random.
-pub fn is_first(values: [f64; 3], rng: &mut Xoshiro256PlusPlus) -> bool {
-    let [first, b, c] = values;
-    let least = b.min(c);
-    if first != least {
-        return first < least;
-    }
-    let equals = 1 + u32::from(b == first) + u32::from(c == first);
-    rng.random_range(0..equals) == 0
 }

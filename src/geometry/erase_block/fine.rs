@@ -4,7 +4,7 @@
 //! device on which nothing shows is asked once more, with closer comparison reads: at odd multiples
 //! of each size only a boundary of that very size makes a difference.
 
-use super::confirm::is_first;
+use super::between::is_first;
 use super::grid::Grid;
 use crate::geometry::stats::SuccessBet;
 use crate::measure::alignment::{Site, Triple};

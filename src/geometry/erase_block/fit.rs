@@ -172,7 +172,7 @@ impl FitCheck {
                 )));
                 return;
             }
-            Outcome::Refuted => self.refuted = true,
+            Outcome::Refuted | Outcome::Unlike => self.refuted = true,
             Outcome::Unproven | Outcome::Undecided => self.undecided = true,
         }
         self.read_sizes.remove(0);

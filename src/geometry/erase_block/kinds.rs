@@ -147,12 +147,18 @@ impl Kinds {
     pub(super) fn are_unlike(&self, noise: f64, late: Late) -> bool {
         self.costliest().is_some()
             || (self.differences.len() >= FEWEST_TEETH
-                && are_two_heaps(&self.differences, noise, late))
+                && are_two_heaps(self.differences.iter().copied(), noise, late))
     }
 }
 
-fn are_two_heaps(differences: &[f64], noise: f64, late: Late) -> bool {
-    let cost = median(differences);
+/// Whether the differences lie in two heaps that are no chance.
+pub(super) fn are_two_heaps(
+    differences: impl Iterator<Item = f64>,
+    noise: f64,
+    late: Late,
+) -> bool {
+    let differences: Vec<f64> = differences.collect();
+    let cost = median(&differences);
     let mut present: Vec<f64> = differences
         .iter()
         .copied()

@@ -5,6 +5,7 @@
 //! bets on fresh places that this is right (module `confirm`). Only a won bet may be called confirmed.
 
 mod alike;
+mod between;
 mod chart;
 mod choose;
 mod confirm;
@@ -19,6 +20,7 @@ mod search;
 pub(super) mod signal;
 mod suspect;
 mod told;
+mod trials;
 mod untold;
 mod verdict;
 

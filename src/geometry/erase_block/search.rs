@@ -1,12 +1,14 @@
 //! The search itself: what to ask next, and when to stop.
 
-use super::confirm::{Confirmation, Outcome};
+mod ending;
+
+use super::confirm::Confirmation;
 use super::fine::Fine;
 use super::grid::{CELL, Grid};
 use super::hypothesis::{self, Hypothesis};
-use super::larger;
 use super::posterior::{Observation, Posterior};
 use super::signal::{self, Blank, Level, Ordinary, PlacedTriple};
+use super::trials::{Place, Trials};
 use super::verdict::{self, Found, StoppedBy, Winner};
 use super::{choose, verdict::Record};
 use crate::geometry::{capacity, stats};
@@ -46,9 +48,6 @@ const MOST_AT_FIRST_SIZE: usize = 1200;
 /// Triples at each further read size.
 const MOST_AT_OTHER_SIZES: usize = 400;
 
-/// Winners put to the test before it is left at "likely".
-const MOST_CONFIRMATIONS: usize = 4;
-
 /// What the search has to know beforehand.
 pub struct Setup<'a> {
     /// Capacity, logical block and reported values.
@@ -83,6 +82,19 @@ pub(super) struct AtSize {
     pub(super) ordinary: Ordinary,
 }
 
+impl AtSize {
+    /// What was seen at the boundaries of a size and phase: their numbers, and the extra time in seconds.
+    fn boundaries(&self, (unit, phase): Place) -> impl Iterator<Item = (u64, f64)> {
+        self.triples.iter().filter_map(move |placed| {
+            let behind = placed.triple.site.at.checked_sub(phase)?;
+            behind.is_multiple_of(unit).then(|| {
+                let number = behind.get() / unit.get();
+                (number, self.ordinary.difference(placed))
+            })
+        })
+    }
+}
+
 /// Steers a scan for the erase block.
 pub struct Search {
     setup: Known,
@@ -94,11 +106,11 @@ pub struct Search {
     blank: Blank,
     level: Level,
     winner: Option<Winner>,
-    /// Sizes and phases that lost a bet.
-    refuted: Vec<(Bytes, Bytes)>,
+    trials: Trials,
     /// A size that turned out to be a page's.
     page: Option<Bytes>,
-    confirmations: usize,
+    /// How many differences there will be when something larger is thought of again.
+    think_again_at: usize,
     /// Triples asked for in the noise stage.
     pilot: usize,
     /// Triples asked for at the current read size.
@@ -140,9 +152,9 @@ impl Search {
             blank: signal::blank_places(setup.singles),
             level: Level::default(),
             winner: None,
-            refuted: Vec::new(),
+            trials: Trials::default(),
             page: None,
-            confirmations: 0,
+            think_again_at: 0,
             pilot: 0,
             asked: 0,
             left_out: 0,
@@ -172,7 +184,7 @@ impl Search {
             known: &self.setup,
             sizes: &self.sizes,
             winner: self.winner.as_ref(),
-            refuted: self.refuted.len(),
+            refuted: self.trials.lost(),
             page: self.page,
             confirming: match &self.stage {
                 Stage::Confirm(confirmation) => Some(confirmation),
@@ -210,24 +222,33 @@ impl Search {
             in_bytes(leader.hypothesis.phase),
         );
         // A favourite that lost a bet is not tested again: more places may bring up another.
-        let lost = self.refuted.contains(&place);
+        let lost = self.trials.is_lost(place);
+        let stands_out = leader.probability >= STANDS_OUT;
+        if self.trials.is_unproven(place) {
+            self.stage = Stage::Done;
+            return;
+        }
+        let sub_unit = leader.hypothesis.sub_unit;
+        let sub_unit = (sub_unit != 0).then(|| in_bytes(sub_unit));
+        if stands_out && let Some(mut won) = self.trials.take(place) {
+            won.know_boundaries(now.boundaries(place));
+            self.conclude_confirmation(won);
+            return;
+        }
         if !nothing
             && leader.probability >= WORTH_A_TEST
             && count >= FEWEST
-            && self.confirmations < MOST_CONFIRMATIONS
             && self.setup.may_confirm
             && !lost
+            && !self.trials.is_won(place)
+            && self.trials.begin()
         {
-            self.confirmations += 1;
-            self.stage = Stage::Confirm(Box::new(Confirmation::new(
-                place.0,
-                place.1,
-                (leader.hypothesis.sub_unit != 0).then(|| in_bytes(leader.hypothesis.sub_unit)),
-                now.ordinary,
-            )));
+            let mut confirmation = Confirmation::new(place.0, place.1, sub_unit, now.ordinary);
+            confirmation.know_boundaries(now.boundaries(place));
+            self.stage = Stage::Confirm(Box::new(confirmation));
             return;
         }
-        let settled = leader.probability >= STANDS_OUT && !nothing && !lost && count >= FEWEST;
+        let settled = stands_out && !nothing && !lost && count >= FEWEST;
         let flat = nothing && leader.probability >= FLAT && count >= FLAT_AFTER;
         let most = if self.sizes.len() == 1 {
             MOST_AT_FIRST_SIZE
@@ -236,7 +257,11 @@ impl Search {
         };
         // Blank places count too: a stick that was hardly written must come to an end.
         let spent = self.asked >= 2 * most || now.triples.len() >= most;
-        if settled {
+        let sure_of_lost =
+            lost && leader.probability >= WORTH_A_TEST && count >= self.think_again_at;
+        if (settled || sure_of_lost) && self.think_again(place, sub_unit) {
+            // What is new decides where to look next.
+        } else if settled {
             self.stage = Stage::Done;
         } else if flat || spent {
             self.stopped_by = StoppedBy::Futility;
@@ -257,6 +282,7 @@ impl Search {
 
     fn start_size(&mut self, read_size: Bytes) {
         self.asked = 0;
+        self.trials.forget_won();
         self.level.start_again();
         // Until the first batch is in, the scatter of single reads stands in for the noise.
         let times: Vec<f64> = self
@@ -296,98 +322,6 @@ impl Search {
         } else {
             now.posterior
                 .observe(&observations(&now.triples[fresh..], now.ordinary));
-        }
-    }
-
-    /// Whether the size under test is settled in the posterior, too.
-    fn stands_out(&self, confirmation: &Confirmation) -> bool {
-        self.sizes.last().is_some_and(|now| {
-            verdict::leader_of(&now.posterior, confirmation.unit(), confirmation.phase())
-                .is_some_and(|l| l.probability >= STANDS_OUT)
-        })
-    }
-
-    /// The boundaries of a size that lost its bets may be sub-units of something larger.
-    fn think_larger(&mut self, lost: &Confirmation) {
-        let whole = |size: Bytes| match size.is_multiple_of(CELL) {
-            true => u32::try_from(size.get() / CELL.get()).ok(),
-            false => None,
-        };
-        let (Some(class), Some(unit), Some(phase)) = (
-            lost.costlier_class(),
-            whole(lost.unit()),
-            whole(lost.phase()),
-        ) else {
-            return;
-        };
-        let small = Hypothesis {
-            unit,
-            phase,
-            sub_unit: lost.sub_unit().and_then(whole).unwrap_or(0),
-            ..Hypothesis::NOTHING
-        };
-        if larger::think_of(&mut self.prior, small, class)
-            && let Some(now) = self.sizes.last_mut()
-        {
-            let (noise, late) = (now.ordinary.noise(), now.ordinary.late());
-            now.posterior = Posterior::new(&self.prior, noise);
-            now.posterior
-                .restart(noise, late, &observations(&now.triples, now.ordinary));
-        }
-    }
-
-    fn conclude_confirmation(&mut self, confirmation: Box<Confirmation>) {
-        match confirmation.outcome() {
-            Outcome::Open => self.stage = Stage::Confirm(confirmation),
-            Outcome::Confirmed if !self.stands_out(&confirmation) => self.stage = Stage::Search,
-            Outcome::Confirmed => {
-                self.winner = Some(Winner {
-                    size_index: self.sizes.len() - 1,
-                    unit: confirmation.unit(),
-                    phase: confirmation.phase(),
-                    triples: confirmation.triples(),
-                    capital: confirmation.smallest_capital(),
-                });
-                self.stage = Stage::Done;
-            }
-            Outcome::Divided(part) => {
-                let unit = Bytes(confirmation.unit().get() / part);
-                self.stage = if unit.is_multiple_of(CELL) {
-                    // A hypothesis of its own: the search finds it.
-                    self.refuted
-                        .push((confirmation.unit(), confirmation.phase()));
-                    Stage::Search
-                } else if verdict::may_be_erase_block(unit, self.setup.capacity) {
-                    // It lives in the posterior as the visible multiple that was tested, which
-                    // therefore stays.
-                    self.refuted
-                        .push((confirmation.unit(), confirmation.phase()));
-                    let phase = Bytes(confirmation.phase().get() % unit.get());
-                    // Several multiples lead to the same size: it gets no second chance by another.
-                    if self.refuted.contains(&(unit, phase)) {
-                        Stage::Search
-                    } else {
-                        Stage::Confirm(Box::new(Confirmation::new(
-                            unit,
-                            phase,
-                            None,
-                            confirmation.ordinary(),
-                        )))
-                    }
-                } else {
-                    self.page = Some(unit);
-                    Stage::Done
-                };
-            }
-            Outcome::Refuted => {
-                self.refuted
-                    .push((confirmation.unit(), confirmation.phase()));
-                self.think_larger(&confirmation);
-                self.stage = Stage::Search;
-            }
-            // The same places once more would not show it either.
-            Outcome::Unproven => self.stage = Stage::Done,
-            Outcome::Undecided => self.stage = Stage::Search,
         }
     }
 }

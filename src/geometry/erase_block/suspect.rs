@@ -13,9 +13,9 @@ use crate::units::Bytes;
 /// sticks up to 64 GB.
 const LARGEST_PERIOD: u64 = 16;
 
-/// Boundaries that have to be known before the costliest class is picked out: four in each class of the
+/// Boundaries that have to be known before the costliest class is picked out: six in each class of the
 /// largest multiple.
-const FEWEST: usize = 64;
+const FEWEST: usize = 96;
 
 /// Boundaries closer than this are often those of a sub-unit: erase blocks have had 2 to 4 MiB since about
 /// 2010 (FlashCardSurvey), and later ones more. So twice as many are looked at.
@@ -25,23 +25,23 @@ const SELDOM_ERASE_BLOCKS: Bytes = Bytes::mib(4);
 const FEWEST_OF_A_CLASS: usize = 3;
 
 /// A class that costs more by so many errors is suspicious: of the 135 classes, one run in six has one by
-/// chance, at the price of some twenty boundaries.
+/// chance, at the price of some thirty boundaries.
 const SUSPICIOUS: f64 = 2.6;
 
 /// And it costs more by this share of the usual cost.
-const NOTICED: f64 = 0.2;
+const NOTICED: f64 = 0.15;
 
 /// A class that still costs more by so many errors, on fresh boundaries, is another kind.
 const GUILTY: f64 = 3.0;
 
 /// Two levels closer than this share of the usual cost are one within the scatter of boundaries.
-const NOTABLE: f64 = 0.25;
+const NOTABLE: f64 = 0.2;
 
 /// Fresh boundaries of the class before it is judged.
 const FEWEST_FRESH: usize = 10;
 
 /// Fresh boundaries of the class after which a doubt remains.
-const MOST_FRESH: usize = 60;
+const MOST_FRESH: usize = 100;
 
 /// So many classes are followed up; with more of them something else is wrong.
 const MOST_SUSPECTS: usize = 4;
@@ -287,7 +287,7 @@ mod tests {
             let cleared = runs.iter().filter(|run| run.0.are_cleared()).count();
             assert!(cleared >= 196, "{noise}: {cleared} of 200");
             let seen: usize = runs.iter().map(|run| run.1).sum();
-            assert!(seen < 200 * 100, "{noise}: {} each", seen / 200);
+            assert!(seen < 200 * FEWEST * 5 / 4, "{noise}: {} each", seen / 200);
         }
     }
 
@@ -297,7 +297,7 @@ mod tests {
             (6, 2.0, 0.3, 190),
             (7, 1.4, 0.15, 190),
             (9, 2.0, 0.3, 185),
-            // In one of four runs fewer than three of these 64 are of its class.
+            // In one of sixteen runs fewer than three of these 96 are of its class.
             (16, 2.0, 0.2, 150),
             (4, 1.4, 0.15, 190),
         ] {
