@@ -1,7 +1,6 @@
 //! Prints how often the erase block is told rightly, and at what cost, over all built-in sticks with
-//! a visible erase block: `cargo bench --bench inference`, or with `-- --seeds 5` a shorter one (`--sigma 1` for one
-//! step only).
-//! Everything is in virtual device time, so that the numbers do not depend on the machine; only the
+//! a visible erase block: `cargo bench --bench inference`, or with `-- --seeds 5` a shorter one
+//! (`--sigma 1` for one step only). Everything is in virtual device time, so that the numbers do not depend on the machine; only the
 //! last column is CPU time of this process.
 
 mod survey;

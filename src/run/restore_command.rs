@@ -48,8 +48,7 @@ pub fn restore(args: &RestoreArgs) -> Result<ExitCode, Error> {
 const WHERE_BACKUPS_ARE: &str = "name the file that the write told of; this lists them: ls -lt ~/.local/state/flashfit /var/lib/flashfit";
 
 fn is_backup_of_any_version(schema: &str) -> bool {
-    let kind = |schema: &str| schema.split('/').next().map(str::to_owned);
-    kind(schema) == kind(backup::SCHEMA)
+    schema.split('/').next() == backup::SCHEMA.split('/').next()
 }
 
 /// What kind of file it says it is.

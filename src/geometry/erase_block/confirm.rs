@@ -137,6 +137,11 @@ impl Confirmation {
     /// all are of one kind is judged by all of them. The bets are won on fresh ones alone.
     pub fn know_boundaries(&mut self, boundaries: impl Iterator<Item = (u64, f64)>) {
         self.alike = Alike::of(boundaries.collect());
+        self.look_for_suspects();
+    }
+
+    /// Only when every bet is won is it worth the reads to ask for a second kind.
+    fn look_for_suspects(&mut self) {
         if self.is_won() {
             self.suspects.look(self.alike.seen(), self.ordinary.late());
         }
@@ -359,9 +364,7 @@ impl Confirmation {
             divisor.compare(self.kinds.differences(), rng);
         }
         // Last, so that nothing is won after this.
-        if self.is_won() {
-            self.suspects.look(self.alike.seen(), self.ordinary.late());
-        }
+        self.look_for_suspects();
     }
 
     /// Fresh boundaries that must be seen before anything is confirmed. The posterior has no hypothesis

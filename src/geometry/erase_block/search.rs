@@ -95,6 +95,24 @@ impl AtSize {
     }
 }
 
+/// The most probable size and phase.
+#[derive(Clone, Copy)]
+struct Leading {
+    place: Place,
+    sub_unit: Option<Bytes>,
+    /// It is none: nothing is visible.
+    nothing: bool,
+    probability: f64,
+    /// Differences that were taken in.
+    count: usize,
+}
+
+impl Leading {
+    fn stands_out(&self) -> bool {
+        self.probability >= STANDS_OUT
+    }
+}
+
 /// Steers a scan for the erase block.
 pub struct Search {
     setup: Known,
@@ -207,49 +225,81 @@ impl Search {
             .min(self.setup.read_sizes.len() - 1)]
     }
 
+    /// What the posterior favours.
+    fn leading(&self) -> Option<Leading> {
+        let now = self.sizes.last()?;
+        let leader = now.posterior.leaders().into_iter().next()?;
+        let in_bytes = |cells: u32| Bytes(u64::from(cells) * CELL.get());
+        let Hypothesis {
+            unit,
+            phase,
+            sub_unit,
+            ..
+        } = leader.hypothesis;
+        Some(Leading {
+            place: (in_bytes(unit), in_bytes(phase)),
+            sub_unit: (sub_unit != 0).then(|| in_bytes(sub_unit)),
+            nothing: leader.hypothesis == Hypothesis::NOTHING,
+            probability: leader.probability,
+            count: now.posterior.count(),
+        })
+    }
+
     /// Decide what the search turns to.
     fn decide(&mut self) {
-        let Some(now) = self.sizes.last() else { return };
-        let count = now.posterior.count();
-        let leaders = now.posterior.leaders();
-        let Some(leader) = leaders.first() else {
+        let Some(leading) = self.leading() else {
             return;
         };
-        let nothing = leader.hypothesis == Hypothesis::NOTHING;
-        let in_bytes = |cells: u32| Bytes(u64::from(cells) * CELL.get());
-        let place = (
-            in_bytes(leader.hypothesis.unit),
-            in_bytes(leader.hypothesis.phase),
-        );
-        // A favourite that lost a bet is not tested again: more places may bring up another.
-        let lost = self.trials.is_lost(place);
-        let stands_out = leader.probability >= STANDS_OUT;
-        if self.trials.is_unproven(place) {
+        if self.trials.is_unproven(leading.place) {
             self.stage = Stage::Done;
-            return;
+        } else if !self.begin_test(leading) {
+            self.stop_or_go_on(leading);
         }
-        let sub_unit = leader.hypothesis.sub_unit;
-        let sub_unit = (sub_unit != 0).then(|| in_bytes(sub_unit));
-        if stands_out && let Some(mut won) = self.trials.take(place) {
+    }
+
+    /// Put what leads to the test, or go on with one that it has won, if it is time to.
+    fn begin_test(&mut self, leading: Leading) -> bool {
+        let Leading {
+            place, sub_unit, ..
+        } = leading;
+        let Some(now) = self.sizes.last() else {
+            return false;
+        };
+        if leading.stands_out()
+            && let Some(mut won) = self.trials.take(place)
+        {
             won.know_boundaries(now.boundaries(place));
             self.conclude_confirmation(won);
-            return;
+            return true;
         }
-        if !nothing
-            && leader.probability >= WORTH_A_TEST
-            && count >= FEWEST
+        // A favourite that lost a bet is not tested again: more places may bring up another.
+        let begins = !leading.nothing
+            && leading.probability >= WORTH_A_TEST
+            && leading.count >= FEWEST
             && self.setup.may_confirm
-            && !lost
+            && !self.trials.is_lost(place)
             && !self.trials.is_won(place)
-            && self.trials.begin()
-        {
+            && self.trials.begin();
+        if begins {
             let mut confirmation = Confirmation::new(place.0, place.1, sub_unit, now.ordinary);
             confirmation.know_boundaries(now.boundaries(place));
             self.stage = Stage::Confirm(Box::new(confirmation));
-            return;
         }
-        let settled = stands_out && !nothing && !lost && count >= FEWEST;
-        let flat = nothing && leader.probability >= FLAT && count >= FLAT_AFTER;
+        begins
+    }
+
+    /// Whether what leads is settled without a test, or more reads of this size are of no use.
+    fn stop_or_go_on(&mut self, leading: Leading) {
+        let Leading {
+            nothing,
+            probability,
+            count,
+            ..
+        } = leading;
+        let Some(now) = self.sizes.last() else { return };
+        let lost = self.trials.is_lost(leading.place);
+        let settled = leading.stands_out() && !nothing && !lost && count >= FEWEST;
+        let flat = nothing && probability >= FLAT && count >= FLAT_AFTER;
         let most = if self.sizes.len() == 1 {
             MOST_AT_FIRST_SIZE
         } else {
@@ -257,9 +307,8 @@ impl Search {
         };
         // Blank places count too: a stick that was hardly written must come to an end.
         let spent = self.asked >= 2 * most || now.triples.len() >= most;
-        let sure_of_lost =
-            lost && leader.probability >= WORTH_A_TEST && count >= self.think_again_at;
-        if (settled || sure_of_lost) && self.think_again(place, sub_unit) {
+        let sure_of_lost = lost && probability >= WORTH_A_TEST && count >= self.think_again_at;
+        if (settled || sure_of_lost) && self.think_again(leading.place, leading.sub_unit) {
             // What is new decides where to look next.
         } else if settled {
             self.stage = Stage::Done;

@@ -28,13 +28,15 @@ const FEWEST_OF_A_CLASS: usize = 3;
 /// chance, at the price of some thirty boundaries.
 const SUSPICIOUS: f64 = 2.6;
 
-/// And it costs more by this share of the usual cost.
+/// And it costs more by this share of the usual cost: by less, it is one of the usual boundaries, which
+/// differ among themselves by as much (see [`super::posterior::STEP_SPREAD`]).
 const NOTICED: f64 = 0.15;
 
 /// A class that still costs more by so many errors, on fresh boundaries, is another kind.
 const GUILTY: f64 = 3.0;
 
-/// Two levels closer than this share of the usual cost are one within the scatter of boundaries.
+/// Two levels closer than this share of the usual cost are taken for one: on the two-level sticks of the
+/// flashbench list the higher one costs half as much again or more.
 const NOTABLE: f64 = 0.2;
 
 /// Fresh boundaries of the class before it is judged.

@@ -96,3 +96,37 @@ impl Trials {
         self.won = None;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_chance_is_given_once_and_only_for_unlike_boundaries() {
+        let (unlike, refuted) = ((Bytes::mib(8), Bytes::ZERO), (Bytes::mib(6), Bytes::mib(2)));
+        let mut trials = Trials::default();
+        trials.find_unlike(unlike);
+        trials.refute(refuted);
+        assert!(trials.is_lost(unlike) && trials.is_lost(refuted));
+        assert!(trials.forgive(unlike) && !trials.is_lost(unlike));
+        assert!(!trials.forgive(refuted) && trials.is_lost(refuted));
+        trials.find_unlike(unlike);
+        assert!(!trials.forgive(unlike) && trials.is_lost(unlike));
+    }
+
+    #[test]
+    fn a_size_that_lost_a_bet_is_not_forgiven_for_its_boundaries() {
+        let place = (Bytes::mib(4), Bytes::ZERO);
+        let mut trials = Trials::default();
+        trials.find_unlike(place);
+        trials.refute(place);
+        assert!(!trials.forgive(place));
+    }
+
+    #[test]
+    fn no_more_than_so_many_are_begun() {
+        let mut trials = Trials::default();
+        assert!((0..MOST).all(|_| trials.begin()));
+        assert!(!trials.begin());
+    }
+}

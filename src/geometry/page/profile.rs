@@ -20,8 +20,8 @@ use std::collections::HashSet;
 /// decide.
 const PLACES: usize = 24;
 
-/// Rounds for all levels where a fall shows that is not sure yet: at a fall of 1.2 deviations of a read 96
-/// places leave an error of a seventh of it.
+/// Rounds for all levels where a fall shows that is not sure yet. They make 96 places, whose error is half
+/// that of the first 24: a page that costs no more than one deviation of a read reaches [`LEAST_CONTRAST`].
 const MOST_ROUNDS: usize = 4;
 
 /// The highest level: three above the largest page show what boundaries inside an erase block cost.
@@ -47,7 +47,8 @@ const FALSE_DISCOVERIES: f64 = 0.05;
 /// A fall exceeds its standard error by so many times.
 const LEAST_CONTRAST: f64 = 5.0;
 
-/// From so many times on a fall is worth another round.
+/// From so many times on a fall is worth another round: half the error makes a fall of 2.5 errors one of
+/// [`LEAST_CONTRAST`], and the first estimate may be half an error too low.
 const WORTH_A_ROUND: f64 = 2.0;
 
 /// A level whose bet stands below 1 to 10 after the first round will not win.

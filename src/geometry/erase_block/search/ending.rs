@@ -16,8 +16,8 @@ use crate::units::Bytes;
 /// differences.
 const THINK_AGAIN: usize = 4;
 
-/// Boundaries that looked to be of several kinds are put to the test again when none of so many times as many
-/// do.
+/// What looked to be of several kinds is put to the test again when so many times the boundaries that a
+/// test asks for are known and look alike: what a class stands out by luck is a third less among twice as many.
 const ENOUGH_TO_FORGIVE: usize = 2;
 
 impl Search {
@@ -61,6 +61,11 @@ impl Search {
         is_new
     }
 
+    /// The same of a size whose test has ended.
+    fn think_larger_than(&mut self, ended: &Confirmation) -> bool {
+        self.think_larger(ended.place(), ended.sub_unit(), ended.costlier_class())
+    }
+
     /// Think of something larger than what leads, as more boundaries are known than when it was put to the
     /// test: among few of them another class than the right one may stand out, or none. Where no class does
     /// any more, what was lost for that is put to the test again. Whether anything changed.
@@ -102,27 +107,18 @@ impl Search {
             Outcome::Divided(part) => self.turn_to_part(&confirmation, part),
             Outcome::Refuted => {
                 self.trials.refute(place);
-                self.think_larger(
-                    place,
-                    confirmation.sub_unit(),
-                    confirmation.costlier_class(),
-                );
+                self.think_larger_than(&confirmation);
                 self.stage = Stage::Search;
             }
             Outcome::Unlike => {
                 self.trials.find_unlike(place);
-                self.think_larger(
-                    place,
-                    confirmation.sub_unit(),
-                    confirmation.costlier_class(),
-                );
+                self.think_larger_than(&confirmation);
                 self.stage = Stage::Search;
             }
             // The same places once more would not show it either, but a larger size may.
             Outcome::Unproven => {
                 self.trials.leave_unproven(place);
-                let (sub_unit, class) = (confirmation.sub_unit(), confirmation.costlier_class());
-                self.stage = match self.think_larger(place, sub_unit, class) {
+                self.stage = match self.think_larger_than(&confirmation) {
                     true => Stage::Search,
                     false => Stage::Done,
                 };
@@ -138,9 +134,8 @@ impl Search {
         self.stage = if unit.is_multiple_of(CELL) {
             // A hypothesis of its own: the search finds it. Its boundaries may be of several kinds.
             self.trials.refute(place);
-            let (sub_unit, class) = (confirmation.sub_unit(), confirmation.costlier_class());
-            self.think_larger(place, sub_unit, class);
-            self.think_of_part(place, sub_unit, unit);
+            self.think_larger_than(confirmation);
+            self.think_of_part(place, confirmation.sub_unit(), unit);
             Stage::Search
         } else if verdict::may_be_erase_block(unit, self.setup.capacity) {
             // It lives in the posterior as the visible multiple that was tested, which therefore stays.
