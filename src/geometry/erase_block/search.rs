@@ -80,6 +80,8 @@ pub(super) struct AtSize {
     pub(super) posterior: Posterior,
     pub(super) triples: Vec<PlacedTriple>,
     pub(super) ordinary: Ordinary,
+    /// How many differences there will be when something larger is thought of again.
+    think_again_at: usize,
 }
 
 impl AtSize {
@@ -127,8 +129,6 @@ pub struct Search {
     trials: Trials,
     /// A size that turned out to be a page's.
     page: Option<Bytes>,
-    /// How many differences there will be when something larger is thought of again.
-    think_again_at: usize,
     /// Triples asked for in the noise stage.
     pilot: usize,
     /// Triples asked for at the current read size.
@@ -172,7 +172,6 @@ impl Search {
             winner: None,
             trials: Trials::default(),
             page: None,
-            think_again_at: 0,
             pilot: 0,
             asked: 0,
             left_out: 0,
@@ -307,7 +306,7 @@ impl Search {
         };
         // Blank places count too: a stick that was hardly written must come to an end.
         let spent = self.asked >= 2 * most || now.triples.len() >= most;
-        let sure_of_lost = lost && probability >= WORTH_A_TEST && count >= self.think_again_at;
+        let sure_of_lost = lost && probability >= WORTH_A_TEST && count >= now.think_again_at;
         if (settled || sure_of_lost) && self.think_again(leading.place, leading.sub_unit) {
             // What is new decides where to look next.
         } else if settled {
@@ -346,6 +345,7 @@ impl Search {
             posterior: Posterior::new(&self.prior, guess.noise()),
             triples: Vec::new(),
             ordinary: guess,
+            think_again_at: 0,
         });
     }
 

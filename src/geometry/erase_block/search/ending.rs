@@ -70,11 +70,11 @@ impl Search {
     /// test: among few of them another class than the right one may stand out, or none. Where no class does
     /// any more, what was lost for that is put to the test again. Whether anything changed.
     pub(super) fn think_again(&mut self, place: Place, sub_unit: Option<Bytes>) -> bool {
-        let Some(now) = self.sizes.last() else {
+        let Some(now) = self.sizes.last_mut() else {
             return false;
         };
         let count = now.posterior.count();
-        self.think_again_at = count + count / THINK_AGAIN;
+        now.think_again_at = count + count / THINK_AGAIN;
         let late = now.ordinary.late();
         let known: Vec<(u64, f64)> = now.boundaries(place).collect();
         let suspects = Suspects::new(place.0);
