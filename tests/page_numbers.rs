@@ -1,5 +1,6 @@
-//! The promise about the page: right or "not visible" on every built-in stick, wrong on none. Six
-//! specimens of each, fifty with `FLASHFIT_FULL=1`.
+//! The promise about the page: right or "not visible" on every built-in stick, wrong on none, and told by
+//! reads wherever they show it at all: not in one scan of a stick and in the next one not. Six specimens of
+//! each, fifty with `FLASHFIT_FULL=1`.
 
 // A helper that fails must fail its test.
 #![allow(clippy::unwrap_used)]
@@ -15,6 +16,9 @@ use stage_support::{pages, stick, told};
 fn seeds() -> u64 {
     if common::full() { 50 } else { 6 }
 }
+
+/// Sticks whose pages cost a read so little more that few reads do not tell it from the noise.
+const FAINT: [&str; 4] = ["1m5", "corsair-voyager", "kingston-dt101g2", "readme-card"];
 
 /// What is said of the page of one stick, counted.
 #[derive(Default, Debug)]
@@ -60,6 +64,10 @@ fn the_page_is_right_or_not_visible_on_every_built_in_stick_and_wrong_on_none() 
             assert!(run.read_rates.len() >= 5, "{name}");
             visible += u32::from(truth.is_some());
             told_by_writes += u32::from(run.pages.page.verdict.is_told());
+        }
+        let told_by_reads = u64::from(reads.confirmed + reads.likely);
+        if FAINT.contains(&name) {
+            assert!(told_by_reads * 10 >= seeds() * 9, "{name}: {reads:?}");
         }
         table += &format!("{name:18} reads {reads:?} both {both:?} {seconds:.1} s {written}\n");
         assert!(seconds < 30.0 && written <= Bytes::mib(24), "{table}");

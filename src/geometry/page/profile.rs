@@ -201,23 +201,8 @@ impl Profile {
                 ..Page::default()
             };
         }
-        let capitals: Vec<f64> = self.levels.iter().map(|l| l.bet.log_capital()).collect();
-        let visible = won_together(&capitals, FALSE_DISCOVERIES);
-        let (found, error) = self.fall(LEAST_CONTRAST);
-        let found = found.filter(|step| {
-            let top = if step.bump {
-                Bytes(step.page.get() / 2)
-            } else {
-                step.page
-            };
-            let won = |size| {
-                self.levels
-                    .iter()
-                    .zip(&visible)
-                    .any(|(level, visible)| level.size == size && *visible)
-            };
-            step.fall >= LEAST_CONTRAST * error && won(top)
-        });
+        let visible = self.visible();
+        let (found, error) = self.sure(&visible);
         let Some(found) = found else {
             let seen: Vec<String> = self
                 .levels
@@ -254,9 +239,35 @@ impl Profile {
         }
     }
 
+    /// Which levels show a cost that is no luck.
+    fn visible(&self) -> Vec<bool> {
+        let capitals: Vec<f64> = self.levels.iter().map(|l| l.bet.log_capital()).collect();
+        won_together(&capitals, FALSE_DISCOVERIES)
+    }
+
+    /// The page's fall if it is sure, and the standard error of a fall, in microseconds.
+    fn sure(&self, visible: &[bool]) -> (Option<Step>, f64) {
+        let (found, error) = self.fall(LEAST_CONTRAST);
+        let found = found.filter(|step| {
+            let top = if step.bump {
+                Bytes(step.page.get() / 2)
+            } else {
+                step.page
+            };
+            let won = |size| {
+                self.levels
+                    .iter()
+                    .zip(visible)
+                    .any(|(level, visible)| level.size == size && *visible)
+            };
+            step.fall >= LEAST_CONTRAST * error && won(top)
+        });
+        (found, error)
+    }
+
     /// Whether a fall shows, but is not sure.
     fn is_unsure(&self) -> bool {
-        self.fall(WORTH_A_ROUND).0.is_some() && self.fall(LEAST_CONTRAST).0.is_none()
+        self.fall(WORTH_A_ROUND).0.is_some() && self.sure(&self.visible()).0.is_none()
     }
 
     /// Places that were read.

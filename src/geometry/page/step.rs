@@ -35,7 +35,7 @@ pub struct Step {
     pub page: Bytes,
     /// A further step below it.
     pub sub_page: Option<Bytes>,
-    /// How deep the cost falls, in microseconds.
+    /// How deep the cost falls, in microseconds; of a bump, how far it stands out.
     pub fall: f64,
     upper: f64,
     lower: f64,
@@ -94,10 +94,13 @@ pub fn step(lines: &[Line], level: f64, least: f64) -> Option<Step> {
     let isolated = top > 0 && level < BUMP * lines[at].cost && lines[top].align < LARGEST;
     if isolated {
         let page = Bytes(2 * lines[top].align.get());
+        // Of two falls of nearly the same depth noise decides which is the topmost that counts.
+        let is_high = |line: &&Line| line.cost > BUMP * lines[at].cost;
+        let below = lines[at + 1..].iter().take_while(is_high).count();
         return (lines[top - 1].align == page).then(|| Step {
             page,
-            sub_page: Some(lines[at].align),
-            fall,
+            sub_page: Some(lines[at + below].align),
+            fall: lines[top].cost - level,
             upper: lines[top].cost,
             lower: level,
             bump: true,
@@ -120,4 +123,38 @@ pub fn step(lines: &[Line], level: f64, least: f64) -> Option<Step> {
         lower: lines[at + 1].cost,
         bump: false,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Costs at 256 KiB and every half of it, down to 1 KiB.
+    fn told(costs: [f64; 9]) -> Option<(Bytes, Option<Bytes>, f64)> {
+        let lines: Vec<Line> = costs
+            .iter()
+            .enumerate()
+            .map(|(n, &cost)| Line {
+                align: Bytes(Bytes::kib(256).get() >> n),
+                cost,
+            })
+            .collect();
+        step(&lines, 0.0, 30.0).map(|step| (step.page, step.sub_page, step.fall))
+    }
+
+    #[test]
+    fn a_bump_is_the_same_wherever_noise_puts_its_deepest_fall() {
+        for (upper, lower) in [(130.0, 100.0), (130.0, 84.0), (150.0, 75.0), (110.0, 120.0)] {
+            let found = told([0.0, 0.0, 0.0, 0.0, 0.0, upper, lower, 0.0, 0.0]);
+            let page = (Bytes::kib(16), Some(Bytes::kib(4)), upper);
+            assert_eq!(found, Some(page), "{upper}, {lower}");
+        }
+    }
+
+    #[test]
+    fn a_step_down_is_a_page_and_a_flat_line_none() {
+        let found = told([60.0, 60.0, 60.0, 60.0, 60.0, 0.0, 0.0, 0.0, 0.0]);
+        assert_eq!(found, Some((Bytes::kib(16), None, 60.0)));
+        assert_eq!(told([0.0; 9]), None);
+    }
 }
